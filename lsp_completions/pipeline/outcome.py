@@ -1,0 +1,38 @@
+"""What came of a request: nothing to show is a value, with its reason."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from lsp_completions.pipeline.edit import Edit
+
+
+class SkipReason(Enum):
+    """Why nothing is shown; the value is a sentence for the user."""
+
+    UNKNOWN_DOCUMENT = "The editor has not opened this document."
+    DOCUMENT_OUT_OF_STEP = "A change to this document could not be read; reopen it to go on."
+    NO_PROVIDER = "No provider is configured."
+    MENU_LEFT_TO_INLINE = "The editor shows ghost text, so the menu is left to its other sources."
+    MOVED_ON = "The document changed while the model was answering."
+    SELECTION_DIFFERS = "The entry selected in the menu does not continue the text before the cursor."
+    EMPTY = "The model had nothing to add."
+    NOTHING_NEW = "The model only repeated what is already there."
+    PROVIDER_FAILED = "The provider could not answer."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggested:
+    """What to show, best first. All edits of one answer start at the same place."""
+
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Nothing to show. `detail` is a sentence about this one case, without code."""
+
+    reason: SkipReason
+    detail: str = ""
+
+
+Outcome = Suggested | Skipped
