@@ -1,0 +1,99 @@
+"""Running model streams. Each has one owner, its task, which hangs up exactly once.
+
+Readers come and go; none of them ever touches the connection. That is what makes cancelling
+safe: an HTTP connection whose reader is cancelled twice at the wrong moment is lost to the pool.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from lsp_completions.errors import CompletionsError, ProviderError, Refused
+from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.providers.base import Event, HttpRequest, Provider
+
+
+class Generation:
+    """One running model stream, which any number of readers may read from its start."""
+
+    def __init__(self, provider: Provider, events: AsyncGenerator[Event, None]) -> None:
+        self._provider = provider
+        self._chunks: list[Chunk] = []
+        self._error: CompletionsError | None = None
+        self._ended = False
+        self._news = asyncio.Event()
+        self.task = asyncio.create_task(self._own(events), name="generation")
+
+    async def chunk(self, index: int) -> Chunk | None:
+        """The chunk with this index, waiting for it; `None` after the last one.
+
+        Raises what ended the stream early, once all that came before has been read.
+        """
+        while index >= len(self._chunks):
+            if self._error is not None:
+                raise self._error
+            if self._ended:
+                return None
+            await self._news.wait()
+        return self._chunks[index]
+
+    def close(self) -> None:
+        """Hang up. Returns at once; after the end, or a second time, it does nothing."""
+        if not self._ended:
+            self._end(ProviderError("The request to the provider was given up."))
+            self.task.cancel()
+
+    async def _own(self, events: AsyncGenerator[Event, None]) -> None:
+        async with aclosing(events):
+            try:
+                async for event in events:
+                    if (chunk := self._provider.chunk(event)) is not None:
+                        self._chunks.append(chunk)
+                        self._tell()
+            except Refused as refused:
+                # The transport reports the reply as it came; only the provider knows what it means.
+                self._end(
+                    self._provider.refusal(refused.reply) if refused.reply is not None else refused
+                )
+            except CompletionsError as error:
+                self._end(error)
+            except Exception as error:  # noqa: BLE001 - one broken reply ends one request
+                kind = type(error).__name__
+                self._end(ProviderError(f"The provider's reply could not be read ({kind})."))
+            else:
+                self._end(None)
+
+    def _end(self, error: CompletionsError | None) -> None:
+        if not self._ended:
+            self._ended = True
+            self._error = error
+            self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+
+class Generations:
+    """All running streams of this process."""
+
+    def __init__(self, open_stream: Callable[[HttpRequest], AsyncGenerator[Event, None]]) -> None:
+        self._open_stream = open_stream
+        self._running: set[Generation] = set()
+
+    def start(self, provider: Provider, prompt: Prompt, *, max_tokens: int) -> Generation:
+        """Ask `provider` to continue `prompt`. Whoever starts a generation closes it."""
+        request = provider.request(prompt, max_tokens=max_tokens)
+        generation = Generation(provider, self._open_stream(request))
+        self._running.add(generation)
+        generation.task.add_done_callback(lambda _: self._running.discard(generation))
+        return generation
+
+    async def aclose(self) -> None:
+        """Hang up on every stream and wait until its connection is given back."""
+        running = list(self._running)
+        for generation in running:
+            generation.close()
+        if running:
+            await asyncio.wait([generation.task for generation in running])

@@ -1,0 +1,137 @@
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from lsp_completions.errors import Interrupted, ProviderError, RateLimited, Refused, Reply
+from lsp_completions.generations import Generations
+from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.providers.base import Event, HttpRequest
+
+PROMPT = Prompt(text="x = ")
+
+
+class Words:
+    """A provider whose events are its chunks."""
+
+    name = "words"
+    model = ""
+
+    def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
+        return HttpRequest(url="http://words", body=prompt.text.encode(), headers=())
+
+    def chunk(self, event: Event) -> Chunk | None:
+        if event.name == "broken":
+            raise ValueError(event.data)
+        return Chunk(text=event.data) if event.data else None
+
+    def refusal(self, reply: Reply) -> ProviderError:
+        return RateLimited(f"explained {reply.status}")
+
+
+class Stream:
+    """A stream we write: pieces, then an exception or silence."""
+
+    def __init__(self, *pieces: str, error: Exception | None = None, silent: bool = False) -> None:
+        self.pieces, self.error, self.silent = pieces, error, silent
+        self.closed = asyncio.Event()
+
+    async def __call__(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        try:
+            for piece in self.pieces:
+                yield Event(data=piece, name="broken" if piece == "!" else "")
+            if self.error is not None:
+                raise self.error
+            if self.silent:
+                await asyncio.get_running_loop().create_future()
+        finally:
+            await asyncio.sleep(0)  # hanging up takes time
+            self.closed.set()
+
+
+async def read_all(generations: Generations) -> list[str]:
+    generation = generations.start(Words(), PROMPT, max_tokens=8)
+    texts: list[str] = []
+    while (chunk := await generation.chunk(len(texts))) is not None:
+        texts.append(chunk.text)
+    await generation.task
+    return texts
+
+
+async def test_every_reader_gets_every_chunk_from_the_first_on() -> None:
+    generation = Generations(Stream("a", "", "b")).start(Words(), PROMPT, max_tokens=8)
+
+    async def read() -> list[str]:
+        texts: list[str] = []
+        while (chunk := await generation.chunk(len(texts))) is not None:
+            texts.append(chunk.text)
+        return texts
+
+    assert [*await asyncio.gather(read(), read())] == [["a", "b"], ["a", "b"]]
+    assert await read() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        pytest.param(Interrupted("cut"), "cut", id="our own errors pass"),
+        pytest.param(
+            Refused("as it came", reply=Reply(status=429, headers={}, body="")),
+            "explained 429",
+            id="the provider explains a refusal",
+        ),
+        pytest.param(KeyError("secret"), "KeyError", id="a bug ends one request, without its text"),
+    ],
+)
+async def test_what_ends_a_stream_early_reaches_its_readers(
+    error: Exception, expected: str
+) -> None:
+    generation = Generations(Stream("a", error=error)).start(Words(), PROMPT, max_tokens=8)
+    assert await generation.chunk(0) == Chunk(text="a")
+    with pytest.raises(ProviderError, match=expected) as raised:
+        await generation.chunk(1)
+    assert "secret" not in str(raised.value)
+
+
+async def test_an_event_that_cannot_be_read_ends_the_stream() -> None:
+    with pytest.raises(ProviderError, match="ValueError"):
+        await read_all(Generations(Stream("a", "!")))
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2, 5])
+async def test_closing_wakes_readers_and_hangs_up_once(ticks: int) -> None:
+    stream = Stream("a", silent=True)
+    generation = Generations(stream).start(Words(), PROMPT, max_tokens=8)
+    reader = asyncio.create_task(generation.chunk(1))
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    generation.close()
+    generation.close()
+    with pytest.raises(ProviderError, match="given up"):
+        await reader
+    await asyncio.wait([generation.task])
+    assert generation.task.cancelling() == 1
+    assert stream.closed.is_set() or ticks == 0
+
+
+async def test_a_cancelled_reader_leaves_the_stream_alone() -> None:
+    generations = Generations(Stream("a", silent=True))
+    generation = generations.start(Words(), PROMPT, max_tokens=8)
+    reader = asyncio.create_task(generation.chunk(1))
+    await generation.chunk(0)
+    reader.cancel()
+    await asyncio.wait([reader])
+    assert not generation.task.done()
+    await generations.aclose()
+    assert generation.task.done()
+
+
+async def test_closing_all_waits_until_connections_are_given_back() -> None:
+    streams = [Stream("a", silent=True) for _ in range(3)]
+    started = iter(streams)
+    generations = Generations(lambda request: next(started)(request))
+    running = [generations.start(Words(), PROMPT, max_tokens=8) for _ in streams]
+    await asyncio.gather(*(generation.chunk(0) for generation in running))
+    await generations.aclose()
+    assert all(stream.closed.is_set() for stream in streams)
