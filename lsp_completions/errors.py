@@ -66,7 +66,9 @@ class Reply:
 class Refused(ProviderError):
     """The provider said no. `retry_after` is in seconds from the reply, where it named a time."""
 
-    def __init__(self, message: str, *, reply: Reply | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, reply: Reply | None = None, retry_after: float | None = None
+    ) -> None:
         super().__init__(message)
         self.reply = reply
         self.retry_after = retry_after
