@@ -1,0 +1,69 @@
+"""What holds for all tests.
+
+Where `CI` is set, a test that did not run is a failure: a skip only a person would notice
+helps nobody. Cases kept outside the project may be missing.
+"""
+
+import os
+import tempfile
+from collections.abc import Generator
+
+import hypothesis
+import pytest
+
+CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+ALLOWED_SKIP = "EXTRA_CASES is not set"
+
+# No deadline anywhere: a test says nothing about how fast a machine is.
+hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("ci" if CI else "here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the settings of whoever runs the tests out of them, and out of what they start."""
+    for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN"):
+        os.environ.pop(name, None)
+    folder = tempfile.TemporaryDirectory(prefix="no-config-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["XDG_CONFIG_HOME"] = folder.name
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail what was skipped, or expected to fail without being sure of it."""
+    report = yield
+    if CI and report.skipped:
+        if not hasattr(report, "wasxfail"):
+            _fail_if_skipped(report)
+        elif not _is_strict(item, call):
+            report.outcome = "failed"
+            report.longrepr = f"CI: an expected failure has to be strict: {report.wasxfail}"
+            del report.wasxfail
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail modules that were skipped as a whole."""
+    report = yield
+    if CI and report.skipped:
+        _fail_if_skipped(report)
+    return report
+
+
+def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    if ALLOWED_SKIP not in reason:
+        report.outcome = "failed"
+        report.longrepr = f"CI: nothing may be skipped: {reason}"
+
+
+def _is_strict(item: pytest.Item, call: pytest.CallInfo[None]) -> bool:
+    """Whether the test would have failed, had it passed; `pytest.xfail()` never knows."""
+    if call.excinfo is not None and isinstance(call.excinfo.value, pytest.xfail.Exception):
+        return False
+    default = item.config.getini("xfail_strict")
+    return all(mark.kwargs.get("strict", default) for mark in item.iter_markers("xfail"))
