@@ -1,11 +1,18 @@
 """The text around the cursor, cut to windows: what every later stage looks at.
 
-The prefix window's start moves in steps, so that the prompts of successive keystrokes begin alike.
+The prefix window's start moves in steps, so that the prompts of successive keystrokes begin alike:
+whoever serves the model reads that beginning once.
 """
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lsp_completions.pipeline.languages import Language
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.languages import Language, language_of
+
+BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +50,108 @@ class CursorContext:
     """The prefix begins where the document does."""
     ends_at_bottom: bool
     """The suffix ends where the document does."""
+
+
+def context_at(document: Document, offset: int, *, path: str, windows: Windows) -> CursorContext:
+    """What stands around `offset`. The cost depends on the windows, not on the document."""
+    line, column = document.place_at(offset)
+    offset = document.offset_at(line, column)
+    language = language_of(document.language_id, path)
+
+    start = window_start(offset, windows.prefix_chars)
+    prefix = _without_mark(_plain(document.slice(start, offset)), at_top=start == 0)
+    if start > 0:
+        before = document.slice(start - 1, start)
+        if before == "\r":
+            # The window begins between CR and LF; the line they end is outside.
+            prefix = prefix.removeprefix("\n")
+        elif before != "\n":
+            prefix = from_line_start(prefix, windows.prefix_chars)
+
+    end = min(offset + windows.suffix_chars, document.length)
+    suffix = _without_mark(_plain(document.slice(offset, end)), at_top=offset == 0)
+    if end < document.length:
+        suffix = to_line_end(suffix, windows.suffix_chars)
+
+    line_start = offset - column
+    line_head = document.slice(line_start, min(line_start + _LONGEST_INDENT, document.length))
+    indent = _INDENT.match(_without_mark(line_head, at_top=line_start == 0))
+    whole_lines = prefix.split("\n")[1 if start else 0 :] + suffix.split("\n")[1:]
+    return CursorContext(
+        path=path,
+        language=language,
+        offset=offset,
+        prefix=prefix,
+        suffix=suffix,
+        line_prefix=prefix.rpartition("\n")[2],
+        line_suffix=suffix.partition("\n")[0],
+        eol=document.eol_at(line),
+        indent=indent[0] if indent else "",
+        indent_unit=_indent_unit(whole_lines, language.indent_unit),
+        starts_at_top=start == 0,
+        ends_at_bottom=end == document.length,
+    )
+
+
+def window_start(length: int, size: int) -> int:
+    """Where to cut a text of `length` characters so that at most `size` remain before its end.
+
+    The start stays the same while a quarter of the window is typed, then moves by as much: a model
+    reads a prompt that begins like the last one up to 30 times faster than one that slides along.
+    """
+    if length <= size:
+        return 0
+    step = max(size // 4, 1)
+    return -(-(length - size) // step) * step
+
+
+def from_line_start(text: str, size: int) -> str:
+    """`text` from the start of its second line, where that is near enough for a window of `size`.
+
+    A line too long to be left out is cut inside: part of it is better than nothing.
+    """
+    return text[text.find("\n", 0, _near(size)) + 1 :]
+
+
+def to_line_end(text: str, size: int) -> str:
+    """`text` up to the end of its last whole line, where that is near enough for `size`."""
+    return text[: text.rfind("\n", max(len(text) - _near(size), 0)) + 1] or text
+
+
+def _near(size: int) -> int:
+    return max(size // 8, 1)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _without_mark(text: str, *, at_top: bool) -> str:
+    return text.removeprefix(BYTE_ORDER_MARK) if at_top else text
+
+
+def _indent_unit(lines: Iterable[str], default: str) -> str:
+    """A tab where more lines begin with one, else by how much lines are most often indented more
+    than the line before."""
+    tabs = spaces = above = 0
+    steps: Counter[int] = Counter()
+    for line in lines:
+        if not (text := line.lstrip(" \t")):
+            continue
+        if line.startswith("\t"):
+            tabs += 1
+            continue
+        width = len(line) - len(text)
+        spaces += width > 0
+        # One space more is the second line of a `/**` comment; what is far more lines up with
+        # something in the line above.
+        if 2 <= width - above <= 8:
+            steps[width - above] += 1
+        above = width
+    if tabs > spaces:
+        return "\t"
+    return " " * min(steps, key=lambda step: (-steps[step], step)) if steps else default
+
+
+_INDENT = re.compile(r"[ \t]*")
+_LONGEST_INDENT = 1000  # characters; beyond that it is no indentation but a very odd line
