@@ -10,6 +10,7 @@
     prompt       context and excerpts -> what is sent to the model
     stream       streamed pieces -> a candidate as soon as it is good enough
     edit         what to replace
+    rebase       the same, in the document as it is by now
     postprocess  candidate -> text that fits what stands around the cursor
     outcome      what came of a request; nothing to show is a value
 """

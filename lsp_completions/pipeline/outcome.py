@@ -13,6 +13,7 @@ class SkipReason(Enum):
     DOCUMENT_OUT_OF_STEP = "A change to this document could not be read; reopen it to go on."
     NO_PROVIDER = "No provider is configured."
     MENU_LEFT_TO_INLINE = "The editor shows ghost text, so the menu is left to its other sources."
+    SUPERSEDED = "A newer request took its place."
     MOVED_ON = "The document changed while the model was answering."
     SELECTION_DIFFERS = "The entry selected in the menu does not continue the text before the cursor."
     EMPTY = "The model had nothing to add."
@@ -22,9 +23,13 @@ class SkipReason(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggested:
-    """What to show, best first. All edits of one answer start at the same place."""
+    """What to show, best first. All edits of one answer start at the same place.
+
+    `complete` is false when the model was cut short, so that asking again may give more.
+    """
 
     edits: tuple[Edit, ...]
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,140 @@
+"""The life of a request, from cursor to edit. Read this first.
+
+`complete` reads top to bottom; each step is a plain function of values in `pipeline/`.
+Everything it needs was taken from the session when the editor asked, so nothing here waits
+for the world but the model itself.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lsp_completions.errors import ProviderError
+from lsp_completions.generations import Generation, Generations
+from lsp_completions.pipeline import postprocess
+from lsp_completions.pipeline.context import CursorContext, Windows, context_at
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.edit import Edit, edit_for
+from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
+from lsp_completions.pipeline.prompt import build_prompt
+from lsp_completions.pipeline.rebase import rebased
+from lsp_completions.pipeline.stream import Candidate, Collector
+from lsp_completions.pipeline.templates import family_of
+from lsp_completions.pipeline.trigger import Mode, mode_for
+from lsp_completions.providers.base import Provider
+from lsp_completions.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The entry selected in the editor's menu: it would replace `[start, cursor)` with `text`."""
+
+    start: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Everything a completion needs, taken at the moment the editor asked.
+
+    `offset` is the cursor's, in code points. `path` is what the model is told. `deadline` is in
+    seconds; `None` leaves it to the provider's own. `current` gives the document as it is by then;
+    `follow_typing` asks for the edit in that document, and not in the one asked about.
+    """
+
+    document: Document
+    offset: int
+    path: str
+    settings: Settings
+    provider: Provider
+    current: Callable[[], Document | None]
+    selection: Selection | None = None
+    deadline: float | None = None
+    follow_typing: bool = True
+
+
+async def complete(request: Request, generations: Generations) -> Outcome:
+    """What to show at the cursor. Raises `ProviderError` where the provider failed."""
+    settings = request.settings
+    document, offset = request.document, request.offset
+
+    # An entry selected in the menu is completed as if it had been accepted already.
+    if (selection := request.selection) is not None:
+        if not selection.text.startswith(document.slice(selection.start, offset)):
+            return Skipped(reason=SkipReason.SELECTION_DIFFERS)
+        document = document.replaced(
+            document.place_at(selection.start),
+            document.place_at(offset),
+            selection.text,
+            document.version,
+        )
+        offset = selection.start + len(selection.text)
+
+    context = context_at(
+        document,
+        offset,
+        path=request.path,
+        windows=Windows(prefix_chars=settings.prefix_chars, suffix_chars=settings.suffix_chars),
+    )
+    mode = mode_for(context, settings.multiline)
+    prompt = build_prompt(
+        context,
+        (),
+        family=family_of(request.provider.model),
+        repository=settings.repository,
+        single_line=mode is Mode.LINE,
+    )
+
+    generation = generations.start(request.provider, prompt, max_tokens=settings.max_tokens)
+    try:
+        candidate = await first_good(generation, Collector(context, mode), request.deadline)
+    finally:
+        generation.close()
+    if candidate is None:
+        return Skipped(reason=SkipReason.EMPTY)
+
+    text = postprocess.finish(candidate.text, context, mode)
+    edit = edit_for(text, context) if text else None
+    if edit is None:
+        return Skipped(reason=SkipReason.NOTHING_NEW)
+
+    if selection is not None:
+        edit = including(selection, edit, cursor=request.offset)
+
+    now = request.current()
+    if now is None or (fresh := rebased(edit, request.document, request.offset, now)) is None:
+        return Skipped(reason=SkipReason.MOVED_ON)
+    if request.follow_typing:
+        edit = fresh
+    return Suggested(edits=(edit,), complete=candidate.complete)
+
+
+async def first_good(
+    generation: Generation, collector: Collector, deadline: float | None
+) -> Candidate | None:
+    """The first candidate good enough to show; at the deadline, or at a failure, the best so far.
+
+    A failure with nothing to show for it is raised.
+    """
+    index = 0
+    try:
+        async with asyncio.timeout(deadline):
+            while (chunk := await generation.chunk(index)) is not None:
+                index += 1
+                if (candidate := collector.feed(chunk)) is not None:
+                    return candidate
+    except TimeoutError:
+        return collector.end(cut_off=True)
+    except ProviderError:
+        if (candidate := collector.end(cut_off=True)) is not None:
+            return candidate
+        raise
+    return collector.end()
+
+
+def including(selection: Selection, edit: Edit, cursor: int) -> Edit:
+    """The edit made after the selected entry, as one edit that holds the entry as well."""
+    beyond = edit.end - (selection.start + len(selection.text))
+    return Edit(
+        start=selection.start, end=cursor + beyond, new_text=selection.text + edit.new_text
+    )

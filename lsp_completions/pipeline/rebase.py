@@ -1,0 +1,35 @@
+"""A suggestion made for a document as it was, in the document as it is now."""
+
+from dataclasses import replace
+
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.edit import Edit, after_typing
+
+REACH = 2000  # characters each side that must be the same: more than a screen, less than a window
+
+
+def rebased(edit: Edit, before: Document, cursor: int, now: Document) -> Edit | None:
+    """The edit for `now`, with a fresh range, or `None` when it no longer fits.
+
+    It fits when all that happened around the cursor is that the suggestion was typed into, or
+    when something happened far away, which only moves it.
+    """
+    if now is before:
+        return edit
+    grown = now.length - before.length
+    moved = cursor + grown
+    if moved < 0:
+        return None
+    prefix = before.slice(max(0, cursor - REACH), cursor)
+    suffix = before.slice(cursor, min(before.length, cursor + REACH))
+    if now.slice(moved, min(now.length, moved + REACH)) != suffix:
+        return None
+
+    if grown >= 0 and now.slice(max(0, cursor - REACH), cursor) == prefix:
+        if edit.start == cursor:
+            return after_typing(edit, now.slice(cursor, moved), moved)
+        covered = now.slice(edit.start, moved)
+        return replace(edit, end=edit.end + grown) if edit.new_text.startswith(covered) else None
+    if now.slice(max(0, moved - len(prefix)), moved) == prefix:
+        return replace(edit, start=edit.start + grown, end=edit.end + grown)
+    return None

@@ -1,0 +1,145 @@
+"""What is remembered between messages: documents, whose turn it is, what was suggested."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from itertools import count
+
+from lsp_completions.pipeline.document import Document, TextChange, apply_changes
+from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
+from lsp_completions.pipeline.positions import PositionEncoding
+from lsp_completions.pipeline.uris import document_key
+
+logger = logging.getLogger(__name__)
+
+
+class Documents:
+    """The open documents, each under one key however its URI is spelled.
+
+    A document is replaced and never mutated, so whoever holds one holds a snapshot.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[str, Document] = {}
+        self._out_of_step: set[str] = set()
+
+    def open(self, document: Document) -> None:
+        """Remember a document; opening it again replaces it."""
+        key = document_key(document.uri)
+        self._open[key] = document
+        self._out_of_step.discard(key)
+
+    def change(
+        self,
+        uri: str,
+        changes: Sequence[TextChange],
+        encoding: PositionEncoding,
+        version: int | None,
+    ) -> None:
+        """Apply the editor's changes in their order. One to an unopened document is dropped."""
+        key = document_key(uri)
+        document = self._open.get(key)
+        if document is None:
+            logger.warning("A change to a document that is not open was dropped.")
+            return
+        self._open[key] = apply_changes(document, changes, encoding, version)
+        if any(change.range is None for change in changes):
+            self._out_of_step.discard(key)
+
+    def mark_out_of_step(self, uri: str) -> None:
+        """A change was lost: the text is not trusted until it comes whole again."""
+        self._out_of_step.add(document_key(uri))
+
+    def close(self, uri: str) -> None:
+        """Forget a document."""
+        key = document_key(uri)
+        self._open.pop(key, None)
+        self._out_of_step.discard(key)
+
+    def get(self, uri: str) -> Document | None:
+        """The document as it is now; `None` when it is not open."""
+        return self._open.get(document_key(uri))
+
+    def is_out_of_step(self, uri: str) -> bool:
+        """Whether a change to the document was lost."""
+        return document_key(uri) in self._out_of_step
+
+
+class Turn:
+    """One request's turn: it runs its work until the work is done or the turn is taken away."""
+
+    def __init__(self) -> None:
+        self._taken: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+    def take_away(self, reason: SkipReason) -> None:
+        """End the turn; whoever waits in `run` gets `Skipped(reason)` at once."""
+        if not self._taken.done():
+            self._taken.set_result(Skipped(reason=reason))
+
+    async def run(self, work: Callable[[], Coroutine[None, None, Outcome]]) -> Outcome:
+        """What came of the work. Cancelled or taken away, it returns without waiting for it."""
+        if self._taken.done():
+            return self._taken.result()
+        task = asyncio.create_task(work(), name="completion")
+        task.add_done_callback(_note_failure)
+        try:
+            await asyncio.wait({task, self._taken}, return_when=asyncio.FIRST_COMPLETED)
+            return self._taken.result() if self._taken.done() else task.result()
+        finally:
+            task.cancel()
+
+
+def _note_failure(task: asyncio.Task[Outcome]) -> None:
+    # Reading the exception keeps asyncio from reporting it a second time.
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.debug("A completion failed: %s", type(error).__name__)
+
+
+class Turns:
+    """For each document and method the newest request wins."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str, str], Turn] = {}
+
+    def take(self, uri: str, method: str) -> Turn:
+        """The newest request's turn; the one before it is over."""
+        key = document_key(uri), method
+        if (previous := self._newest.pop(key, None)) is not None:
+            previous.take_away(SkipReason.SUPERSEDED)
+        turn = self._newest[key] = Turn()
+        return turn
+
+    def end(self, uri: str) -> None:
+        """The document was closed: nothing is shown for it any more."""
+        closed = document_key(uri)
+        for key in [key for key in self._newest if key[0] == closed]:
+            self._newest.pop(key).take_away(SkipReason.MOVED_ON)
+
+    def give_back(self, uri: str, method: str, turn: Turn) -> None:
+        """The turn's request has been answered."""
+        key = document_key(uri), method
+        if self._newest.get(key) is turn:
+            del self._newest[key]
+
+
+class Suggestions:
+    """The suggestions lately shown, by the id that the editor reports when one is accepted."""
+
+    CAPACITY = 100  # what Copilot's server keeps as well
+
+    def __init__(self) -> None:
+        self._ids = count(1)
+        self._shown: OrderedDict[str, str] = OrderedDict()
+
+    def add(self, uri: str) -> str:
+        """Remember a suggestion for the document `uri`; returns its id."""
+        identity = f"suggestion-{next(self._ids)}"
+        self._shown[identity] = uri
+        while len(self._shown) > self.CAPACITY:
+            self._shown.popitem(last=False)
+        return identity
+
+    def accept(self, identity: str) -> str | None:
+        """The document whose suggestion was accepted; `None` for an id not known, or no longer."""
+        return self._shown.pop(identity, None)
