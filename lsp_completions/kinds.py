@@ -1,0 +1,289 @@
+"""What values a setting can take: read with patience, refused in words that hold no value.
+
+The wrong value may be a secret in the wrong place, so no message repeats a text.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeVar
+from urllib.parse import urlsplit
+
+T_co = TypeVar("T_co", covariant=True)
+
+UNLIMITED = 10**9  # where nothing else bounds a number: it fits whatever it is sent in
+
+Wrong = Callable[..., None]
+"""`wrong("must be …", at="[2]")`: what a value must be, and which part of it is not."""
+
+
+class Kind(Protocol[T_co]):
+    """The values of one kind."""
+
+    @property
+    def values(self) -> str:
+        """The values in words, for the reference."""
+
+    def read(self, value: object, wrong: Wrong) -> T_co | None:
+        """The usable part of a value; `None` when there is none, or the value counts as not set."""
+
+
+class Secret:
+    """A text that appears in no `repr`, message or log; `reveal()` where it is sent."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """True or false."""
+
+    values: str = "`true` or `false`"
+
+    def read(self, value: object, wrong: Wrong) -> bool | None:
+        """A flag."""
+        if isinstance(value, bool):
+            return value
+        wrong(f"must be true or false, not {described(value)}")
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number from `least` to `most`; from above 0 when it is `positive`."""
+
+    least: float = 0
+    most: float = UNLIMITED
+    whole: bool = False
+    positive: bool = False
+
+    @property
+    def values(self) -> str:
+        """Such as "whole number from 1 to 9"."""
+        name = "whole number" if self.whole else "number"
+        if self.positive:
+            return f"{name} above 0 and up to {self.most:g}"
+        most = "up" if self.most == UNLIMITED else f"to {self.most:g}"
+        return f"{name} from {self.least:g} {most}"
+
+    def read(self, value: object, wrong: Wrong) -> float | None:
+        """A number, an `int` when it has to be whole."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            wrong(f"must be a {self.values}, not {described(value)}")
+            return None
+        # Some editors know one kind of number only, and write 4 as 4.0.
+        enough = value > 0 if self.positive else value >= self.least
+        if not enough or not value <= self.most or (self.whole and value != int(value)):
+            wrong(f"must be a {self.values}")
+            return None
+        return int(value) if self.whole else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A member of an enum, named by its value."""
+
+    enum: type[Enum]
+
+    @property
+    def values(self) -> str:
+        """Such as "`auto`, `on` or `off`"."""
+        return _listed([f"`{member.value}`" for member in self.enum])
+
+    def read(self, value: object, wrong: Wrong) -> Enum | None:
+        """The member that a text names, in upper or lower case."""
+        named = value.strip().lower() if isinstance(value, str) else value
+        for member in self.enum:
+            if member.value == named:
+                return member
+        names = _listed([f'"{member.value}"' for member in self.enum])
+        wrong(f"must be {names}" + ("" if isinstance(value, str) else f", not {described(value)}"))
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text on one line; a blank one counts as not set."""
+
+    values: str = "text"
+    pattern: str = r".*"
+
+    def read(self, value: object, wrong: Wrong) -> str | None:
+        """The text without the blanks around it."""
+        if (text := _text(value, wrong)) is None:
+            return None
+        if not text.isprintable():
+            wrong("must be one line without control characters")
+            return None
+        if not re.fullmatch(self.pattern, text):
+            wrong(f"must be a {self.values}")
+            return None
+        return text or None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token, which has to fit into a header; a blank one counts as not set."""
+
+    values: str = "text"
+
+    def read(self, value: object, wrong: Wrong) -> Secret | None:
+        """The token without the line break that a file or a command leaves after it."""
+        if (token := _text(value, wrong)) is None:
+            return None
+        if not token.isascii():
+            wrong("must be plain ASCII and holds another character; copy the token anew")
+            return None
+        if not re.fullmatch(r"[!-~]*", token):
+            wrong("must be the token alone, without spaces or line breaks in it")
+            return None
+        return Secret(token) if token else None
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a server: scheme, host, port and path; a blank one counts as not set."""
+
+    values: str = "address"
+
+    def read(self, value: object, wrong: Wrong) -> str | None:
+        """The address without a slash at its end, so that a path can be added."""
+        if (text := _text(value, wrong)) is None or not text:
+            return None
+        address = text if re.match(r"[a-z][a-z0-9+.-]*:/", text, re.I) else _with_scheme(text)
+        try:
+            parts = urlsplit(address)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            host = None
+        if not host or re.search(r"[\s\\<>\"'{}|^`\x00-\x1f\x7f]", text):
+            wrong("must be an address such as https://sourcegraph.example.com")
+        elif parts.scheme not in ("http", "https"):
+            wrong("must begin with https:// or http://")
+        elif "@" in parts.netloc:
+            wrong("must not hold a user name or a password")
+        elif "?" in text or "#" in text:
+            wrong("must end with its path, without ? or #")
+        else:
+            return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A list of texts, each taken as it is: white space may be what they are about."""
+
+    values: str = "list of texts"
+
+    def read(self, value: object, wrong: Wrong) -> tuple[str, ...] | None:
+        """The usable texts; `None` when there are only others."""
+        if is_empty(value):
+            return ()
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            wrong(f"must be a list of texts, not {described(value)}")
+            return None
+        texts = []
+        for index, text in enumerate(value):
+            if isinstance(text, str) and text:
+                texts.append(text)
+            else:
+                wrong("must be a text that is not empty", at=f"[{index}]")
+        return tuple(texts) if texts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """HTTP headers; the values may be credentials."""
+
+    values: str = "map from name to text"
+
+    def read(self, value: object, wrong: Wrong) -> tuple[tuple[str, Secret], ...] | None:
+        """The headers that can be sent; `None` when there are only others."""
+        if is_empty(value):
+            return ()
+        if not isinstance(value, Mapping):
+            wrong(f"must be a map from name to text, not {described(value)}")
+            return None
+        headers = []
+        for name, text in value.items():
+            # RFC 9110, 5.1 and 5.5: a name is a token, a value is visible text and blanks.
+            if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", str(name)):
+                wrong("must have the name of an HTTP header", at=step(name))
+            elif not isinstance(text, str):
+                wrong(f"must be a text, not {described(text)}", at=step(name))
+            elif not re.fullmatch(r"[ -~\t]*", text.strip()):
+                wrong("must be one line of plain ASCII", at=step(name))
+            else:
+                headers.append((str(name), Secret(text.strip())))
+        return tuple(headers) if headers else None
+
+
+def is_empty(value: object) -> bool:
+    """Whether a value is an empty list or map, which Lua and Emacs Lisp do not tell apart."""
+    return value in ([], {})
+
+
+def described(value: object) -> str:
+    """What a value is, in a word or two, and never the value itself."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case Mapping():
+            return "a map"
+        case Sequence():
+            return "a list"
+        case None:
+            return "nothing"
+        case _:
+            return "a date or time"  # what TOML has beyond JSON
+
+
+def step(name: object) -> str:
+    """One step of a path such as `$.headers["X Y"]`."""
+    return f".{name}" if re.fullmatch(r"[\w-]{1,40}", str(name)) else f"[{quoted(name)}]"
+
+
+def quoted(name: object) -> str:
+    """A name that somebody else chose, in a length that leaves a message readable."""
+    text = str(name)
+    return json.dumps(text if len(text) <= 40 else text[:39] + "…", ensure_ascii=False)
+
+
+def _text(value: object, wrong: Wrong) -> str | None:
+    if isinstance(value, str):
+        return value.strip()
+    wrong(f"must be a text, not {described(value)}")
+    return None
+
+
+def _with_scheme(address: str) -> str:
+    """On this machine there is rarely a certificate; elsewhere code travels encrypted."""
+    host = re.split(r"[/:]", address.lower())[0]
+    local = host == "localhost" or host.endswith(".localhost") or host.startswith("127.")
+    return f"{'http' if local or address.startswith('[::1]') else 'https'}://{address}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
