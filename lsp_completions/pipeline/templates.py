@@ -1,0 +1,188 @@
+"""Model families: how each was taught to fill in the middle, one row each.
+
+A family is found by the model's name. A model of no known family continues plain text.
+"""
+
+from dataclasses import dataclass
+
+# How things are told to models that know nothing but code.
+ABOUT_PATH = "Path: {path}"
+ABOUT_FILE = "Here is a reference snippet of code from {path}:\n{text}"
+ABOUT_SYMBOL = "Additional documentation for `{symbol}`:\n{text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """The prompt a family of models was taught, and what its tokens look like."""
+
+    name: str
+    models: tuple[str, ...]
+    """What a model's name, in lower case, holds one of."""
+    template: str
+    """The whole prompt; its fields are `repository`, `path`, `excerpts`, `prefix` and `suffix`."""
+    special_tokens: tuple[str, ...]
+    """Tokens of the model's own, which are no code; the reply ends where one stands."""
+    stop_sequences: tuple[str, ...]
+    """Those worth asking the provider to stop at, the most useful first."""
+    repository: str = ""
+    """How the repository's name is told, where the family has a way."""
+    excerpt: str = ABOUT_FILE
+    """How code from another file is shown."""
+    comments: bool = True
+    """Excerpts are shown as comments: the family knows no other files, only the text before."""
+    path_excerpt: str = ""
+    """An excerpt that comes before all others and tells the path."""
+    excerpts_end: str = ""
+    """What follows the last excerpt, if there is any."""
+    line_suffix: bool = True
+    """The model can take a suffix that begins within a line."""
+
+    @property
+    def takes_suffix(self) -> bool:
+        """Whether the model is told at all what follows the cursor."""
+        return "{suffix}" in self.template
+
+
+def family_of(model: str) -> Family:
+    """The family of a model by its name, which providers write in many ways.
+
+    `fireworks/starcoder-16b`, `fireworks::v1::deepseek-coder-v2-lite-base` and `qwen2.5-coder:7b`
+    are all found.
+    """
+    model = model.lower()
+    return next(
+        (family for family in FAMILIES if any(part in model for part in family.models)), PLAIN
+    )
+
+
+# The first family with a part of the model's name wins: CodeLlama stands before the others because
+# fine-tunes of it carry their own name as well.
+FAMILIES = (
+    Family(
+        name="CodeLlama",
+        models=("codellama", "code-llama", "llama-code"),
+        template="<PRE> {excerpts}\n\n{prefix} <SUF>{suffix} <MID>",
+        path_excerpt=ABOUT_PATH,
+        special_tokens=(" <EOT>", "<EOT>", " <PRE>", " <SUF>", " <MID>", "</s>"),
+        # Not `<PRE>`, which is a tag of HTML.
+        stop_sequences=("<EOT>", " <SUF>", " <MID>"),
+    ),
+    Family(
+        name="CodeQwen",
+        models=("code-qwen", "codeqwen", "qwen"),
+        template=(
+            "{repository}{excerpts}<|file_sep|>{path}\n"
+            "<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>"
+        ),
+        repository="<|repo_name|>{repository}\n",
+        excerpt="<|file_sep|>{path}\n{text}",
+        excerpts_end="\n",
+        comments=False,
+        special_tokens=(
+            "<|endoftext|>",
+            "<|file_sep|>",
+            "<|repo_name|>",
+            "<|fim_prefix|>",
+            "<|fim_suffix|>",
+            "<|fim_middle|>",
+            "<|fim_pad|>",
+            "<|im_start|>",
+            "<|im_end|>",
+            "<|cursor|>",
+        ),
+        stop_sequences=("<|endoftext|>", "<|file_sep|>", "<|repo_name|>", "<|fim_prefix|>"),
+    ),
+    Family(
+        name="DeepSeek-Coder",
+        models=("deepseek",),
+        # Two line ends before the path, with or without excerpts.
+        template=(
+            "{repository}{excerpts}\n\n#{path}\n"
+            "<｜fim▁begin｜>{prefix}<｜fim▁hole｜>{suffix}<｜fim▁end｜>"
+        ),
+        repository="<repo_name>{repository}\n",
+        excerpt="#{path}\n{text}",
+        comments=False,
+        special_tokens=(
+            "<｜end▁of▁sentence｜>",
+            "<｜begin▁of▁sentence｜>",
+            "<｜fim▁begin｜>",
+            "<｜fim▁hole｜>",
+            "<｜fim▁end｜>",
+            "<|eos_token|>",
+            "<|EOT|>",
+        ),
+        # Each token by itself: two in one string would never be met.
+        stop_sequences=(
+            "<｜end▁of▁sentence｜>",
+            "<｜fim▁begin｜>",
+            "<｜fim▁hole｜>",
+            "<｜fim▁end｜>",
+        ),
+    ),
+    Family(
+        name="StarCoder",
+        models=("starcoder", "starchat", "stable-code", "stablecode", "granite-"),
+        template=(
+            "<filename>{path}<fim_prefix>{excerpts}\n\n{prefix}<fim_suffix>{suffix}<fim_middle>"
+        ),
+        special_tokens=(
+            "<|endoftext|>",
+            "<|end|>",
+            "<file_sep>",
+            "<filename>",
+            "<repo_name>",
+            "<reponame>",
+            "<gh_stars>",
+            "<fim_prefix>",
+            "<fim_suffix>",
+            "<fim_middle>",
+            "<fim_pad>",
+        ),
+        stop_sequences=("<|endoftext|>", "<file_sep>", "<fim_prefix>", "<|end|>"),
+    ),
+    Family(
+        name="Codestral",
+        models=("codestral",),
+        # What follows comes first: the text that grows with every key is then the prompt's end.
+        template="[SUFFIX]{suffix}[PREFIX]{excerpts}+++++ {path}\n{prefix}",
+        excerpt="+++++ {path}\n{text}",
+        excerpts_end="\n\n",
+        comments=False,
+        special_tokens=("</s>", "[SUFFIX]", "[PREFIX]", "[MIDDLE]", "\n+++++ "),
+        stop_sequences=("</s>", "\n+++++ ", "[SUFFIX]", "[PREFIX]"),
+    ),
+    Family(
+        name="CodeGemma",
+        models=("codegemma", "code-gemma"),
+        template=("{excerpts}\n\n<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>"),
+        special_tokens=(
+            "<|file_separator|>",
+            "<|fim_prefix|>",
+            "<|fim_suffix|>",
+            "<|fim_middle|>",
+            "<end_of_turn>",
+            "<eos>",
+        ),
+        # It goes on with another file where it should end.
+        stop_sequences=("<|file_separator|>", "<|fim_prefix|>", "<end_of_turn>", "<eos>"),
+    ),
+)
+
+PLAIN = Family(
+    name="plain continuation",
+    models=(),
+    template="{excerpts}\n\n{prefix}",
+    special_tokens=(
+        "<|endoftext|>",
+        "<|end_of_text|>",
+        "<|im_start|>",
+        "<|im_end|>",
+        "<|eot_id|>",
+        " <EOT>",
+        "<EOT>",
+        "</s>",
+    ),
+    # Not `</s>`, which is a tag of HTML.
+    stop_sequences=("<|endoftext|>", "<|end_of_text|>", "<|im_end|>", "<|eot_id|>"),
+)
