@@ -107,10 +107,8 @@ class Rope:
 
     def replaced(self, start: int, end: int, text: str) -> "Rope":
         """The rope with `[start, end)` replaced by `text`."""
-        # CR and LF that the edit brings together must come to lie in one piece: the text to
-        # insert takes the neighbour along.
-        if text[:1] in ("", "\n") and self.slice(start - 1, start) == "\r":
-            start, text = start - 1, "\r" + text
+        # What is inserted between two pieces joins the left one. An LF that comes to stand after
+        # a CR goes with it, to lie in the same piece.
         if text[-1:] in ("", "\r") and self.slice(end, end + 1) == "\n":
             end, text = end + 1, text + "\n"
         return Rope(_root_of(_replaced(self.root, start, end, text)))
