@@ -15,7 +15,11 @@ make the common ones), a list of both (one per completion, the last one stays), 
 `Exchange` to either. One `Answer` serves all shapes: cumulative events without an API version or
 with 1, deltas from 2 on, JSON where `stream` is not true.
 
-What it refuses: `Rules(...)`, checked in the order of a real instance, before the script is asked.
+A client that accepts gzip gets gzip, and with it all events at once at the end, as on a real one:
+send `Accept-Encoding: identity`.
+
+What it refuses: `Rules(...)`, checked in the order of a real instance before the script is asked;
+messages are looked at last, by the model's own server, where the script says an `Answer`.
 Other paths than completions are 404 unless `pages={"/.api/client-config": json_page({...})}`.
 
 What it notes: `instance.requests` (all), `.completions`, `.hang_ups`, `.streaming` (being answered
@@ -24,7 +28,7 @@ now), `.connections` (ever accepted), `.open_connections`. Each `Exchange` has `
 `bytes_sent`, `finished_at`, `hung_up_at`, `cut_at`, `over`.
 
 Waiting without sleeping: `await instance.until(lambda: instance.hang_ups)` in its own loop,
-`instance.wait_until(...)` from another thread; `instance.drop_connections()` is a restart.
+`instance.wait_until(...)` from another thread. `instance.drop_connections()` is a restart.
 """
 
 from tests.support.sourcegraph.answers import (

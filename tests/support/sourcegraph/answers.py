@@ -2,10 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 
@@ -51,7 +52,8 @@ class Answer:
       for, `error` becomes status 503.
     - `done=False` leaves the `done` event out, `last_blank_line=False` the very last line feed.
     - `repeat_last`: close a cumulative stream by saying the whole text once more with the reason.
-    - `chunk_bytes`: cut every write into HTTP chunks of this size, whatever they cut through.
+    - `chunk_bytes`, `split_at`: cut the body into HTTP chunks of this size, or at these places,
+      whatever they cut through.
     - `cut_after`: close the connection after this many bytes of body.
     - `content_type` and `headers` override or add to the reply's own.
     """
@@ -68,6 +70,7 @@ class Answer:
         last_blank_line: bool = True,
         repeat_last: bool = False,
         chunk_bytes: int | None = None,
+        split_at: Sequence[int] = (),
         cut_after: int | None = None,
         content_type: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -82,14 +85,23 @@ class Answer:
         self.last_blank_line = last_blank_line
         self.repeat_last = repeat_last
         self.chunk_bytes = chunk_bytes
+        self.split_at = sorted(split_at)
         self.cut_after = cut_after
         self.content_type = content_type
         self.headers = dict(headers or {})
 
     @property
-    def text(self) -> str:
-        """All the text of the answer."""
-        return "".join(step for step in self.steps if isinstance(step, str))
+    def texts(self) -> list[str]:
+        """The new text of each event."""
+        return [step for step in self.steps if isinstance(step, str)]
+
+    def pieces(self, part: bytes, start: int) -> Iterable[bytes]:
+        """`part`, which begins `start` bytes into the body, as the HTTP chunks it is sent in."""
+        cuts = [place - start for place in self.split_at if start < place < start + len(part)]
+        if self.chunk_bytes is not None:
+            cuts = list(range(self.chunk_bytes, len(part), self.chunk_bytes))
+        for begin, end in pairwise([0, *cuts, len(part)]):
+            yield part[begin:end]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import json
 import socket
 import ssl
@@ -19,6 +20,7 @@ from tests.support.sourcegraph.answers import (
     CUT,
     HEAD,
     RESET,
+    Action,
     Answer,
     Gate,
     Reply,
@@ -98,6 +100,8 @@ class StandIn:
         self.requests: list[Exchange] = []
         self.connections = 0
         """How many were ever accepted."""
+        self.failures: list[Exception] = []
+        """Mistakes in the script; the first is raised at the end."""
         self._prefix = prefix
         self._port = port
         self._ssl = ssl_context
@@ -106,6 +110,7 @@ class StandIn:
         self._changed = threading.Condition()
         self._waiters: set[asyncio.Future[None]] = set()
         self._server: asyncio.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def url(self) -> str:
@@ -155,13 +160,21 @@ class StandIn:
                 raise TimeoutError("the stand-in did not come to what was waited for")
 
     def drop_connections(self) -> None:
-        """Close every connection as a restarting server does; call it in the instance's loop."""
+        """Close every connection as a restarting server does; from any thread."""
+        assert self._loop is not None
+        try:
+            here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            here = False
+        if not here:
+            self._loop.call_soon_threadsafe(self.drop_connections)
+            return
         for connection in list(self._open):
             connection.cut()
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
+        self._loop = asyncio.get_running_loop()
+        self._server = await self._loop.create_server(
             lambda: _Connection(self), "127.0.0.1", self._port, ssl=self._ssl
         )
         self._port = self._server.sockets[0].getsockname()[1]
@@ -174,6 +187,8 @@ class StandIn:
         self.drop_connections()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.until(lambda: not self._open)
+        if self.failures:
+            raise self.failures[0]
 
     def note(self) -> None:
         """Wake whoever waits for something to happen."""
@@ -202,15 +217,21 @@ class StandIn:
         if isinstance(ask, Reply):
             return ask, None
         self._served += 1
-        try:
-            check_messages(self.rules, exchange.path, ask.body)
-        except UpstreamError as exc:
-            return Answer(error=str(exc)) if ask.stream else refusal(500, str(exc)), ask
+        said = self._said(exchange)
+        if isinstance(said, Answer):
+            # A scripted reply is the instance's own; only an answer comes from the model's server.
+            try:
+                check_messages(self.rules, exchange.path, ask.body)
+            except UpstreamError as exc:
+                said = Answer(error=str(exc)) if ask.stream else refusal(500, str(exc))
+        return said, ask
+
+    def _said(self, exchange: Exchange) -> Said:
         if callable(self.script):
-            return self.script(exchange), ask
+            return self.script(exchange)
         if isinstance(self.script, Answer | Reply):
-            return self.script, ask
-        return self.script[min(self._served, len(self.script)) - 1], ask
+            return self.script
+        return self.script[min(self._served, len(self.script)) - 1]
 
     def path_below_prefix(self, path: str) -> str:
         return path[len(self._prefix) :] if path.startswith(self._prefix) else f"outside:{path}"
@@ -322,8 +343,8 @@ class _Connection(asyncio.Protocol):
     async def _answer(self, exchange: Exchange) -> None:
         with contextlib.suppress(ValueError):
             exchange.json = json.loads(exchange.body)
-        said, ask = self.instance.decide(exchange)
         try:
+            said, ask = self.instance.decide(exchange)
             if isinstance(said, Reply):
                 await self._send_reply(exchange, said)
             else:
@@ -331,6 +352,10 @@ class _Connection(asyncio.Protocol):
                 await self._send_answer(exchange, said, ask)
         except _CutError as exc:
             self.cut(reset=exc.args[0] is RESET)
+            return
+        except Exception as exc:
+            self.instance.failures.append(exc)
+            self.cut()
             return
         exchange.finished_at = time.perf_counter()
         self.task = None
@@ -381,31 +406,38 @@ class _Connection(asyncio.Protocol):
             "Transfer-Encoding": "chunked",
             "X-Accel-Buffering": "no",
         }
+        if ask.gzip:
+            head["Content-Encoding"] = "gzip"
         body = _Body(self, exchange, head | answer.headers, answer)
+        held_back = b""
         async for part in _events(answer, ask):
             if part is HEAD:
                 body.start()
-            elif isinstance(part, bytes):
-                await body.send(part)
-            else:
+            elif not isinstance(part, bytes):
                 raise _CutError(part)
+            elif ask.gzip:
+                held_back += part
+            else:
+                await body.send(part)
+        if held_back:
+            await body.send(gzip.compress(held_back))
         body.start()
         self._write(self._http.send(h11.EndOfMessage()))
 
     async def _send_json(self, exchange: Exchange, answer: Answer, ask: Ask) -> None:
-        await _pause(answer.delay)
-        for step in answer.steps:
-            if isinstance(step, float | int):
-                await _pause(step)
-            elif isinstance(step, Gate):
-                await step.wait()
-            elif step in (CUT, RESET):
-                raise _CutError(step)
+        text = ""
+        async for part in _waited(answer, ask):
+            if isinstance(part, str):
+                text += part
+            elif part in (CUT, RESET):
+                raise _CutError(part)
         if answer.error is not None:
             await self._send_reply(exchange, refusal(503, answer.error, answer.headers))
             return
         reason = "stop" if answer.stop_reason is None else answer.stop_reason
-        value: dict[str, Any] = {"completion": answer.text, "stopReason": reason}
+        value: dict[str, Any] = {"completion": text, "stopReason": reason}
+        if ask.body.get("logprobs"):
+            value["logprobs"] = _logprobs(answer.texts)
         reply = Reply(
             status=200,
             body=go_json(value) + "\n",
@@ -436,8 +468,7 @@ class _Body:
         self._connection = connection
         self._exchange = exchange
         self._head = head
-        self._chunk_bytes = answer.chunk_bytes
-        self._cut_after = answer.cut_after
+        self._answer = answer
 
     def start(self) -> None:
         if self._exchange.status is None:
@@ -446,62 +477,83 @@ class _Body:
     async def send(self, part: bytes) -> None:
         self.start()
         whole = len(part)
-        if self._cut_after is not None:
-            part = part[: max(self._cut_after - self._exchange.bytes_sent, 0)]
+        if self._answer.cut_after is not None:
+            part = part[: max(self._answer.cut_after - self._exchange.bytes_sent, 0)]
         self._exchange.sent_at.append(time.perf_counter())
-        size = self._chunk_bytes or max(len(part), 1)
-        for start in range(0, len(part), size):
-            piece = part[start : start + size]
+        for piece in self._answer.pieces(part, self._exchange.bytes_sent):
             self._connection._write(self._connection._http.send(h11.Data(data=piece)))
             self._exchange.bytes_sent += len(piece)
+            self._connection.instance.note()
             await self._connection._room.wait()
-            if self._chunk_bytes:
-                # Let it leave on its own, so that the client may read it on its own.
-                await asyncio.sleep(0)
-        self._connection.instance.note()
+            # Let it leave on its own, so that the client may read it on its own.
+            await asyncio.sleep(0)
         if len(part) < whole:
             raise _CutError(CUT)
 
 
-async def _events(answer: Answer, ask: Ask) -> AsyncIterator[Any]:
+async def _events(answer: Answer, ask: Ask) -> AsyncIterator[bytes | Action]:
     """The bytes of a stream, one event each, and the actions between them."""
-    texts = [step for step in answer.steps if isinstance(step, str)]
     reason = answer.stop_reason
     if reason is None and ask.version < 5:
         reason = "stop"
-    so_far = ""
-    spoken = 0
-    any_event = False
+    error = answer.error
+    so_far, spoken, any_event = "", 0, False
 
-    await _pause(answer.delay)
-    for step in answer.steps:
-        if isinstance(step, Gate):
-            await step.wait()
-        elif isinstance(step, float | int):
-            await _pause(step)
-        elif isinstance(step, str):
-            if spoken:
-                await _pause(answer.gap)
+    try:
+        async for part in _waited(answer, ask):
+            if not isinstance(part, str):
+                yield part
+                continue
             spoken += 1
-            so_far += step
-            last = spoken == len(texts) and answer.error is None and not answer.repeat_last
+            so_far += part
             any_event = True
-            yield _completion(ask.version, so_far, step, reason if last else None)
-        else:
-            yield step
+            last = spoken == len(answer.texts) and error is None and not answer.repeat_last
+            yield _completion(ask.version, so_far, part, reason if last else None)
+    except TimeoutError:
+        error = "context deadline exceeded"
 
-    if answer.repeat_last and answer.error is None:
+    if answer.repeat_last and error is None:
         any_event = True
         yield _completion(ask.version, so_far, "", reason)
     if answer.attribution_error is not None:
         any_event = True
         yield event("attribution-error", go_json(answer.attribution_error))
-    if answer.error is not None:
+    if error is not None:
         any_event = True
-        yield event("error", go_json({"error": answer.error}))
+        yield event("error", go_json({"error": error}))
     if answer.done and any_event:
         last_event = event("done", "{}")
         yield last_event if answer.last_blank_line else last_event[:-1]
+
+
+async def _waited(answer: Answer, ask: Ask) -> AsyncIterator[str | bytes | Action]:
+    """The steps that send something, after the waits before them; `TimeoutError` when too late."""
+    loop = asyncio.get_running_loop()
+    deadline = None if ask.deadline is None else loop.time() + ask.deadline
+    spoken = False
+    async with asyncio.timeout_at(deadline):
+        await _pause(answer.delay)
+    for step in answer.steps:
+        async with asyncio.timeout_at(deadline):
+            if isinstance(step, Gate):
+                await step.wait()
+            elif isinstance(step, float | int):
+                await _pause(step)
+            elif isinstance(step, str):
+                await _pause(answer.gap if spoken else 0.0)
+                spoken = True
+        if isinstance(step, str | bytes | Action):
+            yield step
+
+
+def _logprobs(texts: Sequence[str]) -> dict[str, Any]:
+    offsets = [sum(len(text) for text in texts[:index]) for index in range(len(texts))]
+    return {
+        "tokens": list(texts),
+        "token_logprobs": [-0.5] * len(texts),
+        "top_logprobs": [{text: -0.5} for text in texts],
+        "text_offset": offsets,
+    }
 
 
 def _completion(version: int, so_far: str, new: str, reason: str | None) -> bytes:
@@ -532,7 +584,7 @@ def running_stand_in(
     """A `StandIn` in a thread of its own, for tests without a loop and servers in processes."""
     instance = StandIn(script, rules=rules, ssl_context=ssl_context, pages=pages, prefix=prefix)
     started = threading.Event()
-    failure: list[BaseException] = []
+    failure: list[Exception] = []
     stop: list[Callable[[], object]] = []
 
     async def serve() -> None:
@@ -545,9 +597,8 @@ def running_stand_in(
     def run() -> None:
         try:
             asyncio.run(serve())
-        except BaseException as exc:
+        except Exception as exc:
             failure.append(exc)
-            raise
         finally:
             started.set()
 
@@ -561,3 +612,5 @@ def running_stand_in(
     finally:
         stop[0]()
         thread.join()
+    if instance.failures:
+        raise instance.failures[0]

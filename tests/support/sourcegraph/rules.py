@@ -33,6 +33,9 @@ class Rules:
       alternate, `any` takes what comes.
     - `limit`: so many completions are allowed, then 429 with `retry_after`.
     - `retry_after`: sent on those, seconds or a date; `None` leaves it out.
+    - `gzip`: a client that accepts gzip gets it, and with it all events at once at the end.
+    - `deadline=True`: `X-Timeout-Ms` ends the answer with an error event, as on a real one; off
+      because a test of the client's own deadline would race with it.
     """
 
     token: str | None = TOKEN
@@ -45,6 +48,8 @@ class Rules:
     backend: str = "fireworks"
     limit: int | None = None
     retry_after: str | None = "512"
+    gzip: bool = True
+    deadline: bool = False
 
 
 class UpstreamError(Exception):
@@ -57,6 +62,9 @@ class Ask:
 
     version: int
     stream: bool
+    gzip: bool
+    deadline: float | None
+    """Seconds until the model's answer is given up."""
     body: dict[str, Any]
 
 
@@ -131,6 +139,8 @@ def check_completion(
     return Ask(
         version=version,
         stream=path == STREAM if stream is None else bool(stream),
+        gzip=rules.gzip and _accepts_gzip(headers.get("accept-encoding", "")),
+        deadline=_deadline(headers) if rules.deadline else None,
         body=value,
     )
 
@@ -210,6 +220,19 @@ def _decoded(body: bytes) -> dict[str, Any]:
     if not all(isinstance(stop, str) for stop in value.get("stopSequences") or []):
         raise ValueError("stopSequences")
     return value
+
+
+def _accepts_gzip(accepted: str) -> bool:
+    for entry in accepted.split(","):
+        name, _, parameter = entry.partition(";")
+        if name.strip().lower() in ("gzip", "*"):
+            return not re.fullmatch(r"\s*q=0(\.0*)?\s*", parameter)
+    return False
+
+
+def _deadline(headers: Mapping[str, str]) -> float:
+    milliseconds = headers.get("x-timeout-ms", "")
+    return int(milliseconds) / 1000 if milliseconds.isdecimal() else 60.0
 
 
 def _model_name(model: str) -> str:
