@@ -1,0 +1,20 @@
+"""The two pipes to the editor: bytes in, JSON out, and how we notice that nobody is there any more.
+
+`framing` finds the messages in a stream of bytes, `pipes` holds the threads that read and write,
+`watch` notices the death of a process. Nothing here knows LSP.
+"""
+
+from lsp_completions.stdio.framing import Damage, Frames, frame
+from lsp_completions.stdio.pipes import Reader, Writer, take_pipes
+from lsp_completions.stdio.watch import when_gone, when_orphaned
+
+__all__ = [
+    "Damage",
+    "Frames",
+    "Reader",
+    "Writer",
+    "frame",
+    "take_pipes",
+    "when_gone",
+    "when_orphaned",
+]

@@ -1,0 +1,146 @@
+"""Messages in a stream of bytes: `Content-Length: N`, a blank line, N bytes of JSON.
+
+A fault in the stream costs the message it is in and no other. That can be had because a header can
+be told from JSON for certain: inside a JSON string a line break is always escaped, so a line
+`Content-Length: N` followed by a blank line stands in no body.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+
+MAX_BODY = 128 * 1024 * 1024
+"""Editors stop sending documents at 20 to 50 MB, and JSON's escapes may double that."""
+
+MAX_HEADER = 8 * 1024
+
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d+)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[^\x00]*")
+_BLANK_LINE = re.compile(rb"\n\r?\n")
+_decoder = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Bytes that are no message; `reason` is a clause such as "a body is not JSON"."""
+
+    reason: str
+
+
+class Frames:
+    """Cuts a stream into messages: `feed` it bytes, however they were split, and get JSON values.
+
+    A run of rubbish yields one `Damage`. What is kept between calls is at most one message.
+    """
+
+    def __init__(self, *, max_body: int = MAX_BODY) -> None:
+        self._max_body = max_body
+        self._buffer = bytearray()
+        self._length: int | None = None  # of the body at the start of the buffer; None: a header
+        self._seen = 0  # up to here the buffer holds no blank line
+        self._damaged = False  # this run of rubbish has been reported
+        self._found: list[object] = []
+
+    def feed(self, data: bytes) -> list[object]:
+        """The messages and damages that `data` completes."""
+        self._buffer += data
+        while self._header() if self._length is None else self._body(self._length):
+            pass
+        found, self._found = self._found, []
+        return found
+
+    def _header(self) -> bool:
+        """Take a header from the buffer; False when more bytes are needed."""
+        blank = _BLANK_LINE.search(self._buffer, self._seen)
+        if blank is None:
+            # Bounded, whatever comes: a header's end is all that could still be of use.
+            if len(self._buffer) > MAX_HEADER and self._buffer.strip():
+                self._damage("a header line is too long")
+            del self._buffer[:-MAX_HEADER]
+            self._seen = max(0, len(self._buffer) - 2)
+            return False
+
+        block = bytes(self._buffer[: blank.end()])
+        del self._buffer[: blank.end()]
+        self._seen = 0
+        lengths = _LENGTH.findall(block)
+        if not block.strip():
+            return True  # blank lines between messages
+        if not lengths:
+            self._damage("a header has no Content-Length that is a number")
+            return True
+        # The digits are counted first: int() refuses more than 4,300 of them.
+        if len(lengths[-1]) > 18 or int(lengths[-1]) > self._max_body:
+            self._damage(f"a message is longer than {self._max_body} bytes")
+            return True
+        if not all(_FIELD.fullmatch(line.rstrip(b"\r")) for line in block.strip().split(b"\n")):
+            self._damage("bytes between two messages")
+        self._length = int(lengths[-1])  # the last one, next to the body, is the one that counts
+        self._damaged = False
+        return True
+
+    def _body(self, length: int) -> bool:
+        """Take a body from the buffer; False when more bytes are needed."""
+        # A header inside the body: the length was too large, and the body ends before that header.
+        while (blank := _BLANK_LINE.search(self._buffer, self._seen, length)) is not None:
+            begin = max(0, blank.start() - MAX_HEADER)
+            inside = [*_LENGTH.finditer(self._buffer, begin, blank.start() + 1)]
+            if inside:
+                self._close_body(inside[-1].start())
+                return True
+            self._seen = blank.start() + 1
+        if len(self._buffer) < length:
+            self._seen = max(0, len(self._buffer) - 2)
+            return False
+        self._close_body(length)
+        return True
+
+    def _close_body(self, end: int) -> None:
+        self._length = None
+        self._seen = 0
+        body = bytes(self._buffer[:end])
+        try:
+            value, used = _parse(body)
+        except ValueError as error:
+            self._damage(str(error))
+            used = end
+        else:
+            self._found.append(value)
+        # What follows the JSON belongs to the next header: the length was too large.
+        del self._buffer[:used]
+
+    def _damage(self, reason: str) -> None:
+        if not self._damaged:
+            self._found.append(Damage(reason))
+        self._damaged = True
+
+
+def _parse(body: bytes) -> tuple[object, int]:
+    """The JSON value at the start of `body`, and how many of its bytes belong to it.
+
+    Raises ValueError with a reason that quotes nothing.
+    """
+    try:
+        return json.loads(body.decode("utf-8-sig")), len(body)
+    except RecursionError:
+        raise ValueError("a body is nested too deeply") from None
+    except UnicodeDecodeError:
+        reason = "a body is not UTF-8"
+    except ValueError:
+        reason = "a body is not JSON"
+
+    # Where the length was too large by a few bytes, they are the beginning of the next header.
+    text = body.decode("utf-8", "surrogateescape").lstrip()
+    try:
+        value, end = _decoder.raw_decode(text)
+    except (ValueError, RecursionError):
+        raise ValueError(reason) from None
+    rest = text[end:].lstrip().lower()
+    if not (rest.startswith("content-") or "content-".startswith(rest)):
+        raise ValueError(reason)
+    return value, len(body) - len(text[end:].encode("utf-8", "surrogateescape"))
+
+
+def frame(body: bytes) -> bytes:
+    """`body` with its header."""
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
