@@ -1,0 +1,178 @@
+"""Sourcegraph's completions API: `POST /.api/completions/code`.
+
+Where its description and what instances really say differ, this follows the instances: messages
+have a `speaker` and a `text`, the reply's text is in `completion` or `deltaText`, and whatever else
+an event has may be missing.
+"""
+
+import json
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
+
+from lsp_completions import __version__
+from lsp_completions.errors import ProviderError, Refused, Reply
+from lsp_completions.kinds import Secret
+from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.providers import sourcegraph_refusals as refusals
+from lsp_completions.providers.base import Event, HttpRequest
+
+# What an instance completes code with when no model is named, unless its administrator chose
+# another one.
+USUAL_MODEL = "deepseek-coder-v2-lite-base"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sourcegraph:
+    """A Sourcegraph instance. What is `None` is not sent, and the instance decides."""
+
+    endpoint: str
+    token: Secret | None = None
+    model: str = ""
+    api_version: int | None = None
+    """From 2 on an event brings what is new; before that, and without a version, all so far."""
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    stop_sequences: tuple[str, ...] | None = None
+    """In place of the prompt's own."""
+    logprobs: int | None = None
+    stream: bool = True
+    timeout_ms: int | None = None
+    """When the instance is to give up on the model."""
+    client_name: str = "lsp-completions"
+    client_version: str = __version__
+    headers: tuple[tuple[str, Secret], ...] = ()
+    """Headers to add; they do not replace those the API needs."""
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the settings."""
+        return "sourcegraph"
+
+    def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
+        """Build the HTTP request that asks for a completion of `prompt`."""
+        query = {"client-name": self.client_name, "client-version": self.client_version}
+        if self.api_version is not None:
+            query["api-version"] = str(self.api_version)
+
+        stops = prompt.stop_sequences if self.stop_sequences is None else self.stop_sequences
+        body = {
+            # One message by a human, as the back ends of models that fill in the middle want it.
+            "messages": [{"speaker": "human", "text": prompt.text}],
+            "model": self.model or None,
+            "maxTokensToSample": max_tokens,
+            "temperature": self.temperature,
+            "topK": self.top_k,
+            "topP": self.top_p,
+            "stopSequences": list(stops) or None,
+            "logprobs": self.logprobs,
+            # Left out it would depend on the path.
+            "stream": self.stream,
+        }
+        return HttpRequest(
+            url=f"{self._base}/.api/completions/code?{urlencode(query)}",
+            headers=self._headers(),
+            body=_encoded({key: value for key, value in body.items() if value is not None}),
+            stream=self.stream,
+        )
+
+    def chunk(self, event: Event) -> Chunk | None:
+        """Read one event; `None` when it carries nothing. Raises `ProviderError` for an error."""
+        match event.name:
+            case "completion" | "message" | "":
+                return self._completion(event)
+            case "error":
+                raise refusals.explained_text(self._asked, refusals.sentence_in(event.data))
+            case "attribution-error":
+                # The instance may show no code whose origin it could not check.
+                raise Refused(
+                    f"{self._host} could not check where the suggested code comes from, "
+                    "so it is not shown."
+                )
+            case _:
+                # `done` says no more than the end of the stream, which follows it at once, and may
+                # be missing where that does not.
+                return None
+
+    def refusal(self, reply: Reply) -> ProviderError:
+        """Explain a reply that was not a success, in a sentence for the user."""
+        return refusals.explained(self._asked, reply)
+
+    def _completion(self, event: Event) -> Chunk | None:
+        try:
+            reply = json.loads(event.data)
+        except ValueError:
+            reply = None
+        match reply:
+            # Where both are there, the version says which of them is meant.
+            case {"deltaText": str(text)} if event.name and (self.api_version or 1) > 1:
+                cumulative = False
+            case {"completion": str(text)}:
+                cumulative = True
+            case {"deltaText": str(text)}:
+                cumulative = False
+            # The last event of a stream may bring the reason for its end alone.
+            case {"stopReason": str()} if event.name:
+                text, cumulative = "", False
+            case dict() if event.name and "error" not in reply:
+                return None
+            case _:
+                raise refusals.explained_body(self._asked, event.data)
+
+        reason = reply.get("stopReason")
+        finish = reason if isinstance(reason, str) and reason else None
+        # An event without a name is the whole reply.
+        return Chunk(
+            text=text, cumulative=cumulative, finish=finish if event.name else finish or "stop"
+        )
+
+    def _headers(self) -> tuple[tuple[str, str], ...]:
+        name, version = self.client_name, self.client_version
+        needed = {
+            "Content-Type": "application/json; charset=utf-8",
+            "Accept": "application/json",
+            # An instance holds back the events of a stream in order to compress them.
+            "Accept-Encoding": "identity",
+            "User-Agent": f"{name}/{version}",
+            # Instances from 5.10 to 6.11 refuse requests without it.
+            "X-Requested-With": f"{name} {version}",
+            "X-Sourcegraph-API-Client-Name": name,
+            "X-Sourcegraph-API-Client-Version": version,
+        }
+        if self.token is not None:
+            needed["Authorization"] = f"token {self.token.reveal().strip()}"
+        if self.timeout_ms is not None:
+            needed["X-Timeout-Ms"] = str(self.timeout_ms)
+        taken = {header.lower() for header in needed}
+        added = [(header, text.reveal()) for header, text in self.headers]
+        return (*((h, text) for h, text in added if h.lower() not in taken), *needed.items())
+
+    @property
+    def _asked(self) -> refusals.Asked:
+        return refusals.Asked(
+            endpoint=self._base,
+            host=self._host,
+            model=self.model,
+            api_version=self.api_version,
+            token=self.token,
+        )
+
+    @property
+    def _base(self) -> str:
+        """The address without what may stand behind or before the host: a slash, a password."""
+        parts = urlsplit(self.endpoint.strip())
+        return f"{parts.scheme}://{self._host}{parts.path.rstrip('/')}"
+
+    @property
+    def _host(self) -> str:
+        return urlsplit(self.endpoint.strip()).netloc.rpartition("@")[2]
+
+
+def _encoded(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        # Half a surrogate pair, as an editor may send it, is no character and cannot be sent on.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,0 +1,239 @@
+"""What it means when a Sourcegraph instance says no, in sentences that say what to do.
+
+Refusals are plain text as a rule, sometimes JSON, or the page of a gateway before the instance.
+Only the sentence in them is repeated: what follows it may be the prompt, sent back.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+
+from lsp_completions.errors import (
+    NotAuthorized,
+    ProviderError,
+    RateLimited,
+    Refused,
+    Reply,
+    UnexpectedReply,
+    UnknownApiVersion,
+)
+from lsp_completions.kinds import Secret
+from lsp_completions.providers.retry_after import in_words, retry_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Whom we asked, and for what, as far as that explains a refusal."""
+
+    endpoint: str
+    host: str
+    model: str
+    api_version: int | None
+    token: Secret | None
+
+
+def explained(asked: Asked, reply: Reply) -> ProviderError:
+    """A reply that was not a success."""
+    host, status = asked.host, reply.status
+    is_page = _is_page(reply.body, reply.headers.get("content-type", ""))
+    text = "" if is_page else sentence_in(reply.body)
+
+    def refused(sentence: str, kind: type[Refused] = Refused) -> Refused:
+        return kind(sentence, reply=reply)
+
+    match status:
+        case 401 if _wants_second_factor(reply):
+            return refused(
+                f"A gateway before {host} asks for a second factor. "
+                "Sign in to it in a browser, then try again.",
+                NotAuthorized,
+            )
+        case 401 if is_page:
+            return refused(
+                f"A gateway before {host} asks to sign in. It has to let requests with an access "
+                "token pass, or wants a header, which the setting `headers` can add.",
+                NotAuthorized,
+            )
+        case 401:
+            return _not_authorized(asked, text, reply)
+        case 403 if is_page:
+            return refused(
+                f"A firewall or gateway before {host} stopped the request. "
+                "Ask those who run it to let completions pass."
+            )
+        case 403:
+            return refused(
+                f"{host} does not let you complete code{_said(text, asked)}", NotAuthorized
+            )
+        case 404 | 405:
+            return refused(
+                f"There is no completions API at {asked.endpoint}. Check the setting `endpoint`; "
+                "if it is right, the instance is too old, or does without Cody."
+            )
+        case 406 if re.search(r"ignore|filter|compatib", text, re.IGNORECASE):
+            return refused(
+                f"{host} has context filters and, before version 5.6, lets only certain editors "
+                "complete code. Its administrator can update it."
+            )
+        case 406:
+            return refused(
+                f"{host} does not speak version {asked.api_version or 1} of the completions API. "
+                "Lower the setting `apiVersion`; every instance speaks 1.",
+                UnknownApiVersion,
+            )
+        case 407:
+            return refused(f"The proxy on the way to {host} asks for a user name and a password.")
+        case 413:
+            return refused(
+                f"The request was too large for {host}. Lower the setting `prefixChars`."
+            )
+        case 429:
+            return _rate_limited(asked, text, reply)
+        case 502 | 503 | 504 if is_page:
+            return refused(
+                f"A gateway before {host} had no answer from it ({status}). "
+                "The instance may be starting, or have too much to do."
+            )
+        case _ if 300 <= status < 400:
+            return UnexpectedReply(
+                f"{host} sends requests on to another address. "
+                "Set `endpoint` to the address where it is now."
+            )
+    return explained_text(asked, text, reply)
+
+
+def explained_text(asked: Asked, text: str, reply: Reply | None = None) -> Refused:
+    """A sentence that says no, wherever it stood: under any status, or inside a stream."""
+    if _RATE_LIMIT.search(text):
+        return _rate_limited(asked, text, reply)
+    if _MODEL.search(text):
+        return _unsupported_model(asked, text, reply)
+    if (upstream := _UPSTREAM.search(text)) is not None:
+        return Refused(
+            f"The model behind {asked.host} failed with status {upstream[1]}{_mark(reply)}. "
+            "If that goes on, the instance's administrator can find out why.",
+            reply=reply,
+        )
+    if _AUTHORIZATION.search(text):
+        return _not_authorized(asked, text, reply)
+    return Refused(
+        f"{asked.host} could not complete the code{_mark(reply)}{_said(text, asked)}",
+        reply=reply,
+        retry_after=retry_after(reply.headers) if reply is not None else None,
+    )
+
+
+def explained_body(asked: Asked, body: str) -> ProviderError:
+    """A success whose body is no completion; some gateways say no that way."""
+    if _is_page(body):
+        return UnexpectedReply(
+            f"{asked.host} answered with a web page, as for signing in. Check the setting "
+            "`endpoint`, and whether a gateway before it lets access tokens pass."
+        )
+    text = sentence_in(body)
+    if any(known.search(text) for known in (_RATE_LIMIT, _MODEL, _UPSTREAM, _AUTHORIZATION)):
+        return explained_text(asked, text)
+    # What does not speak of a failure may be code.
+    said = _said(text, asked) if _FAILURE.search(text) else "."
+    return UnexpectedReply(f"{asked.host} answered with something other than a completion{said}")
+
+
+def sentence_in(body: str) -> str:
+    """What a body says, which may be text, JSON, or server-sent events with one of them inside."""
+    if _EVENTS.match(body):
+        body = "\n".join(_DATA.findall(body)[:1])
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return body.strip()
+    for key in ("error", "message", "detail"):
+        if isinstance(value, dict) and value.get(key):
+            value = value[key]
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthorized:
+    if "not enabled" in text:
+        sentence = f"{asked.host} does not complete code for this account{_said(text, asked)}"
+    elif asked.token is None:
+        sentence = (
+            f"{asked.host} wants an access token. Create one at {_token_page(asked)} and put it "
+            "into SRC_ACCESS_TOKEN or the setting `accessToken`."
+        )
+    else:
+        sentence = (
+            f"{asked.host} does not accept the access token; it may have been revoked, or belong "
+            f"to another instance. Create a new one at {_token_page(asked)}."
+        )
+    return NotAuthorized(sentence, reply=reply)
+
+
+def _rate_limited(asked: Asked, text: str, reply: Reply | None) -> RateLimited:
+    seconds = retry_after(reply.headers if reply is not None else {}, text)
+    when = "" if seconds is None else f" It takes more in {in_words(seconds)}."
+    return RateLimited(
+        f"{asked.host} takes no more requests for now, because a limit is reached.{when}",
+        reply=reply,
+        retry_after=seconds,
+    )
+
+
+def _unsupported_model(asked: Asked, text: str, reply: Reply | None) -> Refused:
+    default = re.search(r'default:? "([^"\s]{1,100})"', text)
+    choice = f"; its own choice is {default[1]}" if default else ""
+    model = f"the model {asked.model}" if asked.model else "its own choice of a model"
+    return Refused(
+        f"{asked.host} cannot complete code with {model}{choice}. "
+        "Name another in the setting `model`, or none.",
+        reply=reply,
+    )
+
+
+def _said(text: str, asked: Asked) -> str:
+    """The sentence in `text` as the end of one of ours."""
+    if asked.token is not None:
+        text = text.replace(asked.token.reveal().strip(), repr(asked.token))
+    # From a bracket, a quote or a second line on it may be anything.
+    sentence = re.split(r"[{\[<`\"\n]", text)[0][:160].strip(" .:;,")
+    return f": {sentence}." if sentence else "."
+
+
+def _token_page(asked: Asked) -> str:
+    return f"{asked.endpoint}/user/settings/tokens"
+
+
+def _mark(reply: Reply | None) -> str:
+    """The status, and the id under which an administrator finds the request in the records."""
+    if reply is None:
+        return ""
+    trace = reply.headers.get("x-trace", "")
+    known = re.fullmatch(r"[\w-]{1,64}", trace)
+    return f" (status {reply.status}, trace {trace})" if known else f" (status {reply.status})"
+
+
+def _wants_second_factor(reply: Reply) -> bool:
+    return any(
+        re.fullmatch(r"x-.*-u2f-challenge", name) and value.strip().lower() == "true"
+        for name, value in reply.headers.items()
+    )
+
+
+def _is_page(body: str, content_type: str = "") -> bool:
+    return "text/html" in content_type.lower() or bool(_PAGE.match(body))
+
+
+_PAGE = re.compile(r"\s*<(!doctype|html|head|body)", re.IGNORECASE)
+_EVENTS = re.compile(r"\s*(event|data|id|retry)?:")
+_DATA = re.compile(r"^data: ?(.*?)\r?$", re.MULTILINE)
+_RATE_LIMIT = re.compile(
+    r"rate.?limit|concurrency limit|too many requests|quota|status( code)? 429", re.IGNORECASE
+)
+_MODEL = re.compile(
+    r"unsupported [\w ]*model|model \S+ is not supported|reason model\b", re.IGNORECASE
+)
+_UPSTREAM = re.compile(r"unexpected status code (\d{3})")
+_FAILURE = re.compile(r"fail|error|invalid|denied|exceed|unavailable|timed? ?out", re.IGNORECASE)
+_AUTHORIZATION = re.compile(
+    r"invalid access token|requires authentication|unauthori[sz]ed|cody is not enabled",
+    re.IGNORECASE,
+)
