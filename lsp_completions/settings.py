@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, cast
 
 from lsp_completions.kinds import (
@@ -31,13 +31,13 @@ from lsp_completions.kinds import (
 LONGEST_WAIT = 600  # seconds; nobody watches a cursor for longer
 
 
-class Api(Enum):
+class Api(StrEnum):
     """The API that serves the model."""
 
     SOURCEGRAPH = "sourcegraph"
 
 
-class Menu(Enum):
+class Menu(StrEnum):
     """When the menu of `textDocument/completion` is filled."""
 
     AUTO = "auto"
@@ -46,7 +46,7 @@ class Menu(Enum):
     OFF = "off"
 
 
-class Multiline(Enum):
+class Multiline(StrEnum):
     """When a suggestion may hold more than one line."""
 
     AUTO = "auto"
@@ -55,7 +55,7 @@ class Multiline(Enum):
     ALWAYS = "always"
 
 
-class LogLevel(Enum):
+class LogLevel(StrEnum):
     """The least important message that is still logged."""
 
     ERROR = "error"
