@@ -1,0 +1,58 @@
+"""The report as a table: medians, and ours as a multiple of each floor."""
+
+from statistics import median
+
+from tests.benchmarks.measures import MEMORY, Measure
+from tests.benchmarks.run import Report, measures_of
+from tests.benchmarks.servers import OURS
+
+
+def table(report: Report) -> str:
+    kinds = list(report.samples)
+    floors = [kind for kind in kinds if kind is not OURS]
+    ours = report.samples.get(OURS)
+    head = ["", *(kind.name for kind in kinds), *(f"ours / {kind.name}" for kind in floors)]
+    rows = [head if ours else head[: 1 + len(kinds)]]
+    for measure in measures_of(report):
+        for clock in ("wall", "cpu"):
+            values = {kind: getattr(report.samples[kind], clock).get(measure) for kind in kinds}
+            if not any(values.values()):
+                continue
+            row = [_title(measure, clock)]
+            row += [_shown(measure, values[kind]) for kind in kinds]
+            if ours:
+                row += [_ratio(values[OURS], values[kind]) for kind in floors]
+            rows.append(row)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    lines.insert(1, "-" * len(lines[0]))
+    notes = {measure.title: measure.note for measure in measures_of(report)}
+    return "\n".join([*lines, "", *(f"{title}: {note}." for title, note in notes.items())])
+
+
+def _title(measure: Measure, clock: str) -> str:
+    return ", ".join(filter(None, [measure.title, measure.size, "CPU" if clock == "cpu" else ""]))
+
+
+def _shown(measure: Measure, values: list[float] | None) -> str:
+    if not values:
+        return "-"
+    value = median(values)
+    if measure is MEMORY:
+        return f"{value / 1e6:.0f} MB"
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.2f} ms" if value >= 1e-3 else f"{value * 1e6:.1f} µs"
+
+
+def _ratio(ours: list[float] | None, floor: list[float] | None) -> str:
+    if not ours or not floor:
+        return "-"
+    ratio = median(ours) / median(floor)
+    return f"{ratio:.2f}" if ratio >= 0.01 else f"1/{1 / ratio:,.0f}"
