@@ -12,10 +12,10 @@
 
 **Handlers** are plain functions of one value. It comes from `readers[method]`, called with the raw
 JSON of `params` (None where absent); from lsprotocol where there is no reader; raw for `initialize`
-and for methods lsprotocol does not know. What a handler raises is the answer: InvalidParams -32602,
-JsonRpcException as it says, CompletionsError -32803 with its sentence, anything else -32603 with the
-exception's name. A request that is cancelled is answered -32800 at once; its coroutine is cancelled,
-never begun if it had not, and owned here to its end.
+and for methods lsprotocol does not know. What a handler raises is the answer: InvalidParams gives
+-32602, JsonRpcException what it says, CompletionsError -32803 with its sentence, anything else
+-32603 with the exception's name. A request that is cancelled is answered -32800 at once; its
+coroutine is cancelled, never begun if it had not, and owned here to its end.
 
 **`initialize`**: the handler runs before the capabilities are built, and may set what they rest on:
 `server.position_encoding` and `server.options[method]`. It returns nothing. A feature is advertised
@@ -28,8 +28,8 @@ documents stale.
 
 **To the editor**: all of pygls' `window_log_message`, `workspace_configuration_async`,
 `client_register_capability_async`, `work_done_progress`, and `server.protocol.notify(method,
-params)` with lsprotocol values or plain JSON. A null result is None; an answer to a request that was
-given up is dropped.
+params)` with lsprotocol values or plain JSON. A null result is None; an answer to a request that
+was given up is dropped.
 
 What is kept of pygls 2.1.1: the sending methods above, `Progress`, the exceptions, the building of
 server capabilities, lsprotocol's converter. Not kept: its transport (deaf while its threads are
@@ -152,6 +152,8 @@ class Server(LanguageServer):
 
     def watch(self, pid: int) -> None:
         """End when process `pid` ends, provided it can be seen from here."""
+        if pid == os.getppid():
+            return  # watched from the start
         when_gone(pid, partial(self.stop, None, f"the editor, process {pid}, has ended"))
 
     def stop(self, code: int | None, reason: str) -> None:
@@ -277,7 +279,10 @@ class Protocol(LanguageServerProtocol):
 
     def _request(self, id: Id, method: str, params: object) -> None:
         stage = self._stage
-        if stage is _Stage.SHUT_DOWN:
+        if method == types.EXIT:  # which should have been a notification
+            self._answer(id, None)
+            self._exit()
+        elif stage is _Stage.SHUT_DOWN:
             self._refuse(id, INVALID_REQUEST, "The server has been shut down.")
         elif method == types.INITIALIZE:
             if stage is _Stage.NEW:
@@ -340,10 +345,13 @@ class Protocol(LanguageServerProtocol):
         for id in tuple(self._unanswered):
             self._cancel(id)
 
+    def _exit(self) -> None:
+        self._closed = True
+        self._server.stop(self.exit_code, "exit")
+
     def _notification(self, method: str, params: object) -> None:
         if method == types.EXIT:
-            self._closed = True
-            self._server.stop(self.exit_code, "exit")
+            self._exit()
         elif self._stage is not _Stage.RUNNING:
             _log.debug("%s dropped %s", method[:100], self._stage.value)
         elif method == types.CANCEL_REQUEST:
