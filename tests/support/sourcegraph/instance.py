@@ -7,6 +7,7 @@ import json
 import socket
 import ssl
 import struct
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -296,7 +297,8 @@ class _Connection(asyncio.Protocol):
             self.task.cancel()
         if reset:
             raw = self._transport.get_extra_info("socket")
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            linger = "hh" if sys.platform == "win32" else "ii"
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack(linger, 1, 0))
         self._transport.abort()
         self.instance.note()
 
