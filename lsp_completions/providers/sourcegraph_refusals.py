@@ -110,14 +110,15 @@ def explained_text(asked: Asked, text: str, reply: Reply | None = None) -> Refus
         return _unsupported_model(asked, text, reply)
     if (upstream := _UPSTREAM.search(text)) is not None:
         return Refused(
-            f"The model behind {asked.host} failed with status {upstream[1]}{_mark(reply)}. "
+            f"The model behind {asked.host} failed with status {upstream[1]}{_trace(reply)}. "
             "If that goes on, the instance's administrator can find out why.",
             reply=reply,
         )
     if _AUTHORIZATION.search(text):
         return _not_authorized(asked, text, reply)
+    status = f" (status {reply.status}{_trace(reply)})" if reply is not None else ""
     return Refused(
-        f"{asked.host} could not complete the code{_mark(reply)}{_said(text, asked)}",
+        f"{asked.host} could not complete the code{status}{_said(text, asked)}",
         reply=reply,
         retry_after=retry_after(reply.headers) if reply is not None else None,
     )
@@ -202,13 +203,10 @@ def _token_page(asked: Asked) -> str:
     return f"{asked.endpoint}/user/settings/tokens"
 
 
-def _mark(reply: Reply | None) -> str:
-    """The status, and the id under which an administrator finds the request in the records."""
-    if reply is None:
-        return ""
-    trace = reply.headers.get("x-trace", "")
-    known = re.fullmatch(r"[\w-]{1,64}", trace)
-    return f" (status {reply.status}, trace {trace})" if known else f" (status {reply.status})"
+def _trace(reply: Reply | None) -> str:
+    """The id under which an administrator finds the request in the instance's records."""
+    trace = reply.headers.get("x-trace", "") if reply is not None else ""
+    return f", trace {trace}" if re.fullmatch(r"[\w-]{1,64}", trace) else ""
 
 
 def _wants_second_factor(reply: Reply) -> bool:
