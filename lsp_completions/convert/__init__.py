@@ -1,0 +1,44 @@
+"""The protocol's JSON and types on one side, our values on the other.
+
+reading  what the editor sends -> our values, whatever its age and habits
+client   what the editor says of itself
+items    edits -> items shaped for the editor that asked
+"""
+
+from lsp_completions.convert.client import Client, read_client
+from lsp_completions.convert.items import inline_items, menu_items
+from lsp_completions.convert.reading import (
+    CommandCall,
+    CompletionQuery,
+    DocumentChange,
+    FoldersChange,
+    Selected,
+    read_change,
+    read_close,
+    read_completion,
+    read_configuration_change,
+    read_execute_command,
+    read_inline_completion,
+    read_open,
+    read_workspace_folders_change,
+)
+
+__all__ = [
+    "Client",
+    "CommandCall",
+    "CompletionQuery",
+    "DocumentChange",
+    "FoldersChange",
+    "Selected",
+    "inline_items",
+    "menu_items",
+    "read_change",
+    "read_client",
+    "read_close",
+    "read_completion",
+    "read_configuration_change",
+    "read_execute_command",
+    "read_inline_completion",
+    "read_open",
+    "read_workspace_folders_change",
+]

@@ -1,0 +1,243 @@
+"""What the editor sends, read into our values, whatever the editor's age and habits.
+
+A reader takes `params` as it came from JSON. It overlooks what is missing or strange where there is
+one sensible meaning, and raises `InvalidParams` where there is none.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lsp_completions.errors import InvalidParams
+from lsp_completions.pipeline.document import Document, Position, Range, TextChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentChange:
+    """The changes of one `didChange`, in their order."""
+
+    uri: str
+    version: int | None
+    changes: tuple[TextChange, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """The entry selected in the editor's menu, and the range it would replace."""
+
+    range: Range
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionQuery:
+    """A request for inline completion or for menu entries.
+
+    `version` is the document's as the editor sees it, where it says so. `invoked` means that the
+    request was not, as far as one can tell, sent on its own by the editor; `trigger_kind` is the
+    number as it came.
+    """
+
+    uri: str
+    position: Position
+    version: int | None = None
+    invoked: bool = False
+    trigger_kind: int | None = None
+    trigger_character: str | None = None
+    selected: Selected | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandCall:
+    """A command to execute."""
+
+    command: str
+    arguments: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldersChange:
+    """URIs of folders that came to and left the workspace."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+def read_open(params: object) -> Document:
+    """`textDocument/didOpen`."""
+    document = _object(_object(params, "params").get("textDocument"), "textDocument")
+    language_id = document.get("languageId")
+    return Document.open(
+        _string(document.get("uri"), "textDocument.uri"),
+        language_id if isinstance(language_id, str) else "",
+        _version(document),
+        _string(document.get("text"), "textDocument.text"),
+    )
+
+
+def read_change(params: object) -> DocumentChange:
+    """`textDocument/didChange`."""
+    uri, version = _document_of(params)
+    changes = _list(_object(params, "params").get("contentChanges"), "contentChanges")
+    return DocumentChange(
+        uri=uri,
+        version=version,
+        changes=tuple(
+            _change(change, f"contentChanges[{index}]") for index, change in enumerate(changes)
+        ),
+    )
+
+
+def read_close(params: object) -> str:
+    """`textDocument/didClose`: the document's URI."""
+    return _document_of(params)[0]
+
+
+def read_inline_completion(params: object) -> CompletionQuery:
+    """`textDocument/inlineCompletion`.
+
+    Since 3.18 an invoked request has kind 1 and an automatic one kind 2. Clients made before
+    (vscode-languageclient up to 9) say 0 and 1, so that 1 alone tells nothing. It counts as
+    automatic, since the older clients send it at every key.
+    """
+    uri, version = _document_of(params)
+    context = _context_of(params)
+    kind = _number(context.get("triggerKind"))
+    return CompletionQuery(
+        uri=uri,
+        position=_position(_object(params, "params").get("position"), "position"),
+        version=version,
+        invoked=kind == 0,
+        trigger_kind=kind,
+        selected=_selected(context.get("selectedCompletionInfo")),
+    )
+
+
+def read_completion(params: object) -> CompletionQuery:
+    """`textDocument/completion`; Kate sends it without `context`."""
+    uri, version = _document_of(params)
+    context = _context_of(params)
+    kind = _number(context.get("triggerKind"))
+    character = context.get("triggerCharacter")
+    return CompletionQuery(
+        uri=uri,
+        position=_position(_object(params, "params").get("position"), "position"),
+        version=version,
+        invoked=kind == 1,
+        trigger_kind=kind,
+        trigger_character=character if isinstance(character, str) else None,
+    )
+
+
+def read_execute_command(params: object) -> CommandCall:
+    """`workspace/executeCommand`; missing arguments are none."""
+    call = _object(params, "params")
+    arguments = call.get("arguments")
+    return CommandCall(
+        command=_string(call.get("command"), "command"),
+        arguments=tuple(arguments) if isinstance(arguments, list) else (),
+    )
+
+
+def read_configuration_change(params: object) -> object:
+    """`workspace/didChangeConfiguration`: the settings sent along, `None` where there are none."""
+    return params.get("settings") if isinstance(params, Mapping) else None
+
+
+def read_workspace_folders_change(params: object) -> FoldersChange:
+    """`workspace/didChangeWorkspaceFolders`."""
+    event = _object(_object(params, "params").get("event"), "event")
+    return FoldersChange(
+        added=folder_uris(event.get("added")), removed=folder_uris(event.get("removed"))
+    )
+
+
+def folder_uris(folders: object) -> tuple[str, ...]:
+    """The URIs in a list of workspace folders; what is no folder is passed over."""
+    if not isinstance(folders, list):
+        return ()
+    uris = (folder.get("uri") for folder in folders if isinstance(folder, Mapping))
+    return tuple(uri for uri in uris if isinstance(uri, str) and uri)
+
+
+def _document_of(params: object) -> tuple[str, int | None]:
+    document = _object(_object(params, "params").get("textDocument"), "textDocument")
+    return _string(document.get("uri"), "textDocument.uri"), _version(document)
+
+
+def _version(document: Mapping[str, object]) -> int | None:
+    return _number(document.get("version"))
+
+
+def _change(change: object, name: str) -> TextChange:
+    change = _object(change, name)
+    text = _string(change.get("text"), f"{name}.text")
+    if change.get("range") is None:
+        return TextChange(None, text)
+    return TextChange(_range(change["range"], f"{name}.range"), text)
+
+
+def _context_of(params: object) -> Mapping[str, object]:
+    context = _object(params, "params").get("context")
+    return context if isinstance(context, Mapping) else {}
+
+
+def _selected(info: object) -> Selected | None:
+    """The selected entry; one that cannot be read only costs the preview of it."""
+    if not isinstance(info, Mapping) or not isinstance(text := info.get("text"), str):
+        return None
+    try:
+        return Selected(range=_range(info.get("range"), "range"), text=text)
+    except InvalidParams:
+        return None
+
+
+def _range(value: object, name: str) -> Range:
+    # vscode-languageclient 9 writes a pair of positions here.
+    if isinstance(value, list) and len(value) == 2:
+        start, end = value
+    else:
+        value = _object(value, name)
+        start, end = value.get("start"), value.get("end")
+    return Range(_position(start, f"{name}.start"), _position(end, f"{name}.end"))
+
+
+def _position(value: object, name: str) -> Position:
+    value = _object(value, name)
+    return Position(
+        _natural(value.get("line"), f"{name}.line"),
+        _natural(value.get("character"), f"{name}.character"),
+    )
+
+
+def _natural(value: object, name: str) -> int:
+    number = _number(value)
+    if number is None or number < 0:
+        raise InvalidParams(f"{name} must be a whole number, 0 or more.")
+    return number
+
+
+def _number(value: object) -> int | None:
+    """A whole number; some editors know floating-point numbers only and write 4.0."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) else None
+
+
+def _string(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidParams(f"{name} must be a string.")
+    return value
+
+
+def _object(value: object, name: str) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise InvalidParams(f"{name} must be an object.")
+    return value
+
+
+def _list(value: object, name: str) -> Sequence[object]:
+    if not isinstance(value, list):
+        raise InvalidParams(f"{name} must be a list.")
+    return value
