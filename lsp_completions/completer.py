@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lsp_completions.errors import ProviderError
 from lsp_completions.generations import Generation, Generations
 from lsp_completions.pipeline import postprocess
-from lsp_completions.pipeline.context import CursorContext, Windows, context_at
+from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit, edit_for
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
@@ -80,14 +80,17 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     prompt = build_prompt(
         context,
         (),
-        family=family_of(request.provider.model),
+        family=family_of(request.provider.prompts_for),
         repository=settings.repository,
         single_line=mode is Mode.LINE,
     )
 
     generation = generations.start(request.provider, prompt, max_tokens=settings.max_tokens)
+    collector = Collector(context, mode, markers=prompt.special_tokens)
     try:
-        candidate = await first_good(generation, Collector(context, mode), request.deadline)
+        candidate = await first_good(generation, collector, request.deadline)
+    except TimeoutError:
+        return Skipped(reason=SkipReason.TOO_SLOW)
     finally:
         generation.close()
     if candidate is None:
@@ -114,7 +117,7 @@ async def first_good(
 ) -> Candidate | None:
     """The first candidate good enough to show; at the deadline, or at a failure, the best so far.
 
-    A failure with nothing to show for it is raised.
+    With nothing to show for it, the failure or `TimeoutError` is raised.
     """
     index = 0
     try:
@@ -123,9 +126,7 @@ async def first_good(
                 index += 1
                 if (candidate := collector.feed(chunk)) is not None:
                     return candidate
-    except TimeoutError:
-        return collector.end(cut_off=True)
-    except ProviderError:
+    except (TimeoutError, ProviderError):
         if (candidate := collector.end(cut_off=True)) is not None:
             return candidate
         raise
@@ -135,6 +136,4 @@ async def first_good(
 def including(selection: Selection, edit: Edit, cursor: int) -> Edit:
     """The edit made after the selected entry, as one edit that holds the entry as well."""
     beyond = edit.end - (selection.start + len(selection.text))
-    return Edit(
-        start=selection.start, end=cursor + beyond, new_text=selection.text + edit.new_text
-    )
+    return Edit(start=selection.start, end=cursor + beyond, new_text=selection.text + edit.new_text)

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
 from itertools import count
 
-from lsp_completions.pipeline.document import Document, TextChange, apply_changes
+from lsp_completions.pipeline.document import Document, Position, TextChange, apply_changes
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
-from lsp_completions.pipeline.positions import PositionEncoding
+from lsp_completions.pipeline.positions import PositionEncoding, units_at
 from lsp_completions.pipeline.uris import document_key
 
 logger = logging.getLogger(__name__)
@@ -121,6 +122,39 @@ class Turns:
         key = document_key(uri), method
         if self._newest.get(key) is turn:
             del self._newest[key]
+
+
+class Typing:
+    """The last key, to tell a menu that opens by itself from one asked for by hand.
+
+    Editors that open menus by themselves send the same trigger kind for both; the one that comes by
+    itself comes right after a single character, at its end.
+    """
+
+    AT_ONCE = 0.15  # seconds; editors ask within 50 ms of a key, a second key takes longer
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: tuple[str, Position, float] | None = None
+
+    def changed(self, uri: str, changes: Sequence[TextChange], encoding: PositionEncoding) -> None:
+        """Note what was changed."""
+        self._last = None
+        if len(changes) == 1 and (where := changes[0].range) and where.start == where.end:
+            text = changes[0].text
+            if len(text) == 1 and text.isprintable():
+                units = where.start.character + units_at(text, 1, encoding)
+                after = Position(where.start.line, units)
+                self._last = document_key(uri), after, self._clock()
+
+    def just_typed(self, uri: str, position: Position) -> bool:
+        """Whether the cursor stands right after a character typed this moment."""
+        if self._last is None:
+            return False
+        key, after, when = self._last
+        return (key, after) == (document_key(uri), position) and (
+            self._clock() - when < self.AT_ONCE
+        )
 
 
 class Suggestions:

@@ -42,11 +42,15 @@ class Provider(Protocol):
     def model(self) -> str:
         """The model asked for; empty means the provider's default."""
 
+    @property
+    def prompts_for(self) -> str:
+        """The model whose form of prompt is understood: the one asked for, or the usual default."""
+
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         """Build the HTTP request that asks for a completion of `prompt`."""
 
     def chunk(self, event: Event) -> Chunk | None:
-        """Read one event; `None` when it carries nothing. Raises `ProviderError` for an error event."""
+        """Read one event; `None` when it carries nothing. Raises `ProviderError` for an error."""
 
     def refusal(self, reply: Reply) -> ProviderError:
         """Explain a reply that was not a success, in a sentence for the user."""

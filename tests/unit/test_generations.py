@@ -17,6 +17,7 @@ class Words:
 
     name = "words"
     model = ""
+    prompts_for = ""
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         return HttpRequest(url="http://words", body=prompt.text.encode(), headers=())

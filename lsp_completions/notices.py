@@ -1,0 +1,48 @@
+"""What the user is told: once per cause, until it has worked again."""
+
+import logging
+from collections.abc import Callable
+
+from lsp_completions.errors import CompletionsError, Interrupted, Refused, TimedOut
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 3  # failures in a row before a passing trouble is worth a word
+
+
+class Notices:
+    """Remembers what was said. `show` puts a sentence before the user's eyes."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        self._show = show
+        self._told: set[str] = set()
+        self._failures = 0
+
+    def failed(self, error: CompletionsError) -> None:
+        """A completion failed: told at once where the user can act, else when it goes on."""
+        self._failures += 1
+        logger.warning("%s", error)
+        if not _passes(error) or self._failures >= PATIENCE:
+            self._tell(type(error).__name__, str(error))
+
+    def worked(self) -> None:
+        """A completion came: what was told may be told again when it comes back."""
+        self._failures = 0
+        self._told.clear()
+
+    def problem(self, sentence: str) -> None:
+        """Something in the settings or the environment cannot be used."""
+        logger.warning("%s", sentence)
+        self._tell(sentence, sentence)
+
+    def _tell(self, cause: str, sentence: str) -> None:
+        if cause not in self._told:
+            self._told.add(cause)
+            self._show(sentence)
+
+
+def _passes(error: CompletionsError) -> bool:
+    """Whether it may well be gone at the next key."""
+    if isinstance(error, Refused):
+        return error.reply is not None and error.reply.status >= 500
+    return isinstance(error, TimedOut | Interrupted)

@@ -1,0 +1,364 @@
+"""The language server: one short handler per LSP method.
+
+A handler runs when its message is dispatched and takes what it needs there; what takes time is the
+coroutine it returns.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from functools import partial
+from typing import Any, NoReturn
+
+from lsprotocol import types
+
+from lsp_completions import __version__, convert
+from lsp_completions.completer import Request, Selection, complete
+from lsp_completions.configuration import SECTION, load_user_layers, section
+from lsp_completions.convert import Client, CommandCall, CompletionQuery
+from lsp_completions.errors import CompletionsError, ConfigurationError, InvalidParams
+from lsp_completions.generations import Generations
+from lsp_completions.notices import Notices
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
+from lsp_completions.pipeline.uris import display_path
+from lsp_completions.protocol import Server
+from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.choice import provider_for
+from lsp_completions.session import Documents, Suggestions, Turns, Typing
+from lsp_completions.settings import Layer, Menu, Settings, keys, resolve
+from lsp_completions.transport import Timeouts, Transport
+
+logger = logging.getLogger(__name__)
+
+INLINE = types.TEXT_DOCUMENT_INLINE_COMPLETION
+MENU = types.TEXT_DOCUMENT_COMPLETION
+
+ACCEPTED = "lspCompletions.didAcceptCompletion"
+
+# Not a space: VS Code would open its menu over the ghost text after every word.
+TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
+
+# Where every menu that no trigger character opened was asked for by hand.
+OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
+
+READERS: dict[str, Callable[[object], Any]] = {
+    types.TEXT_DOCUMENT_DID_OPEN: convert.read_open,
+    types.TEXT_DOCUMENT_DID_CHANGE: convert.read_change,
+    types.TEXT_DOCUMENT_DID_CLOSE: convert.read_close,
+    INLINE: convert.read_inline_completion,
+    MENU: convert.read_completion,
+    types.WORKSPACE_EXECUTE_COMMAND: convert.read_execute_command,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: convert.read_configuration_change,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: convert.read_workspace_folders_change,
+}
+
+
+def serve(*, client_process_id: int | None = None) -> NoReturn:
+    """Serve one editor over standard input and output, until it ends."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s"
+    )
+    CompletionServer().serve_stdio(editor_pid=client_process_id)
+
+
+class CompletionServer(Server):
+    """The server and what it remembers."""
+
+    def __init__(self) -> None:
+        super().__init__("lsp-completions", __version__, READERS)
+        self.client = Client()
+        self.documents = Documents()
+        self.turns = Turns()
+        self.typing = Typing()
+        self.suggestions = Suggestions()
+        self.roots: tuple[str, ...] = ()
+        self.shows_inline = False
+
+        self.notices = Notices(self._show)
+        self.settings = Settings()
+        self.provider: Provider | ConfigurationError = ConfigurationError("Not configured yet.")
+        self._user_layers: list[Layer] = []
+        self._initial_options: object = None
+        self._editor_settings: object = None
+
+        self.transport = Transport(report=self.notices.problem)
+        self.generations = Generations(self._open_stream)
+        self.on_stop += [self.generations.aclose, self.transport.aclose]
+
+        menu = types.CompletionOptions(trigger_characters=list(TRIGGER_CHARACTERS))
+        for method, handler, options in (
+            (types.INITIALIZE, self.initialize, None),
+            (types.INITIALIZED, self.initialized, None),
+            (types.TEXT_DOCUMENT_DID_OPEN, self.did_open, None),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self.did_change, None),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self.did_close, None),
+            # Advertised whatever the editor says: Emacs and Neovim 0.11 ask without announcing it.
+            (INLINE, self.inline_completion, types.InlineCompletionOptions()),
+            (MENU, self.completion, menu),
+            (types.WORKSPACE_EXECUTE_COMMAND, self.execute_command, None),
+            (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self.did_change_configuration, None),
+            (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self.did_change_folders, None),
+        ):
+            self.feature(method, options)(handler)
+
+    # ---- the session's life
+
+    def initialize(self, params: object) -> None:
+        """Learn who asks and what is set; decide what to offer."""
+        self.client = client = convert.read_client(params)
+        self.roots = client.roots
+        self.shows_inline = client.advertises_inline
+        self.position_encoding = client.encoding.value
+
+        self._user_layers, problems = load_user_layers()
+        self._initial_options = client.options
+        for problem in problems:
+            self.notices.problem(str(problem))
+        self.configure()
+
+        if self.settings.menu is Menu.OFF:
+            del self.handlers[MENU]
+        elif self._menu_is_left_to_inline():
+            self.options[MENU] = types.CompletionOptions()
+        commands = [ACCEPTED + self.settings.command_suffix]
+        self.options[types.WORKSPACE_EXECUTE_COMMAND] = types.ExecuteCommandOptions(commands)
+        if not client.advertises_inline:
+            logger.info("%s does not announce inline completion.", client.name or "The editor")
+
+    def initialized(self, _: object) -> Coroutine[None, None, None] | None:
+        """Ask for the settings, and for word of their changes."""
+        if isinstance(self.provider, ConfigurationError) and not self.client.configuration:
+            self.notices.failed(self.provider)
+        return self._follow_configuration() if self.client.configuration else None
+
+    # ---- documents
+
+    def did_open(self, document: Document) -> None:
+        """Remember a document's text."""
+        self.documents.open(document)
+
+    def did_change(self, change: convert.DocumentChange) -> None:
+        """Apply an edit."""
+        self.documents.change(change.uri, change.changes, self.client.encoding, change.version)
+        self.typing.changed(change.uri, change.changes, self.client.encoding)
+
+    def did_close(self, uri: str) -> None:
+        """Forget a document, and show nothing for it any more."""
+        self.turns.end(uri)
+        self.documents.close(uri)
+
+    def on_unreadable(self, method: str | None, params: object) -> None:
+        """A change that could not be read leaves its document out of step."""
+        if method == types.TEXT_DOCUMENT_DID_CHANGE and isinstance(params, dict):
+            document = params.get("textDocument")
+            uri = document.get("uri") if isinstance(document, dict) else None
+            if isinstance(uri, str):
+                self.documents.mark_out_of_step(uri)
+
+    # ---- completions
+
+    def inline_completion(
+        self, query: CompletionQuery
+    ) -> Coroutine[None, None, types.InlineCompletionList | None]:
+        """Ghost text."""
+        self.shows_inline = True
+        return self._inline_answer(query, self._begin(query, INLINE))
+
+    async def _inline_answer(
+        self, query: CompletionQuery, work: Coroutine[None, None, Outcome]
+    ) -> types.InlineCompletionList | None:
+        outcome = await work
+        if isinstance(outcome, Suggested):
+            # The range is a fresh one, in the document as it is now.
+            if (document := self.documents.get(query.uri)) is not None:
+                return convert.inline_items(
+                    document,
+                    outcome.edits,
+                    self.client,
+                    command=ACCEPTED + self.settings.command_suffix,
+                    ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
+                )
+        elif outcome.reason is SkipReason.SUPERSEDED:
+            return None
+        return types.InlineCompletionList(items=[])
+
+    def completion(
+        self, query: CompletionQuery
+    ) -> Coroutine[None, None, types.CompletionList | None] | types.CompletionList:
+        """Menu entries, unless the menu is left to the editor's other servers."""
+        by_hand = query.invoked and not (
+            self.client.name not in OPENS_NO_MENU_BY_ITSELF
+            and self.typing.just_typed(query.uri, query.position)
+        )
+        if self.settings.menu is Menu.OFF or (self._menu_is_left_to_inline() and not by_hand):
+            logger.info("menu: %s", SkipReason.MENU_LEFT_TO_INLINE.value)
+            return types.CompletionList(is_incomplete=False, items=[])
+        document = self.documents.get(query.uri)
+        return self._menu_answer(query, document, self._begin(query, MENU))
+
+    async def _menu_answer(
+        self,
+        query: CompletionQuery,
+        document: Document | None,
+        work: Coroutine[None, None, Outcome],
+    ) -> types.CompletionList | None:
+        outcome = await work
+        if isinstance(outcome, Suggested) and document is not None:
+            return convert.menu_items(
+                document,
+                document.offset_of(query.position, self.client.encoding),
+                outcome.edits,
+                self.client,
+                command=ACCEPTED + self.settings.command_suffix,
+                ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
+                detail=self.settings.model or self.settings.provider.value,
+                is_incomplete=not outcome.complete,
+            )
+        if isinstance(outcome, Skipped) and outcome.reason is SkipReason.SUPERSEDED:
+            return None
+        may_come = isinstance(outcome, Skipped) and outcome.reason in MAY_COME_LATER
+        return types.CompletionList(is_incomplete=may_come, items=[])
+
+    def _menu_is_left_to_inline(self) -> bool:
+        return self.settings.menu is Menu.AUTO and self.shows_inline
+
+    def _begin(self, query: CompletionQuery, method: str) -> Coroutine[None, None, Outcome]:
+        """Take what the request needs now; the coroutine gives what came of it."""
+        turn = self.turns.take(query.uri, method)
+        began = time.monotonic()
+        prepared = self._prepare(query, method)
+
+        async def outcome() -> Outcome:
+            try:
+                if isinstance(prepared, SkipReason):
+                    result: Outcome = Skipped(reason=prepared)
+                else:
+                    result = await turn.run(partial(complete, prepared, self.generations))
+                    if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
+                        self.notices.worked()
+            except CompletionsError as error:
+                self.notices.failed(error)
+                result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
+            finally:
+                self.turns.give_back(query.uri, method, turn)
+            _log_outcome(method, display_path(query.uri, self.roots), result, began)
+            return result
+
+        return outcome()
+
+    def _prepare(self, query: CompletionQuery, method: str) -> Request | SkipReason:
+        document = self.documents.get(query.uri)
+        if document is None:
+            return SkipReason.UNKNOWN_DOCUMENT
+        if self.documents.is_out_of_step(query.uri):
+            return SkipReason.DOCUMENT_OUT_OF_STEP
+        if isinstance(self.provider, ConfigurationError):
+            self.notices.failed(self.provider)
+            return SkipReason.NO_PROVIDER
+
+        offset = document.offset_of(query.position, self.client.encoding)
+        selection = None
+        if (selected := query.selected) is not None:
+            start = document.offset_of(selected.range.start, self.client.encoding)
+            end = document.offset_of(selected.range.end, self.client.encoding)
+            if start > offset or end != offset:
+                return SkipReason.SELECTION_DIFFERS
+            selection = Selection(start=start, text=selected.text)
+        return Request(
+            document=document,
+            offset=offset,
+            path=display_path(query.uri, self.roots),
+            settings=self.settings,
+            provider=self.provider,
+            current=partial(self.documents.get, query.uri),
+            selection=selection,
+            deadline=self.settings.menu_deadline if method == MENU else None,
+            follow_typing=method == INLINE,
+        )
+
+    def _open_stream(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        timeouts = Timeouts(
+            connect=self.settings.connect_timeout,
+            first_event=self.settings.first_event_timeout,
+            total=self.settings.total_timeout,
+        )
+        return self.transport.events(request, timeouts)
+
+    # ---- commands
+
+    def execute_command(self, call: CommandCall) -> None:
+        """A suggestion was accepted."""
+        if call.command != ACCEPTED + self.settings.command_suffix:
+            raise InvalidParams(f"There is no command {call.command[:100]}.")
+        match call.arguments:
+            case [str(identity), *_] if (uri := self.suggestions.accept(identity)) is not None:
+                logger.info("accepted in %s", display_path(uri, self.roots))
+
+    # ---- settings
+
+    def did_change_configuration(self, pushed: object) -> Coroutine[None, None, None] | None:
+        """Settings changed: ask for them where the editor answers, else take what it sent."""
+        if self.client.configuration:
+            return self._fetch_configuration()
+        # What is pushed may be the settings of other servers.
+        ours = section(pushed)
+        if isinstance(ours, dict) and (not ours.keys().isdisjoint(keys()) or not ours):
+            self._editor_settings = ours
+            self.configure()
+        return None
+
+    def did_change_folders(self, change: convert.FoldersChange) -> None:
+        """Folders were added to or removed from the workspace."""
+        kept = [root for root in self.roots if root not in change.removed]
+        self.roots = (*kept, *change.added)
+
+    async def _follow_configuration(self) -> None:
+        if self.client.dynamic_configuration:
+            method = types.WORKSPACE_DID_CHANGE_CONFIGURATION
+            options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
+            registration = types.Registration(id=SECTION, method=method, register_options=options)
+            await self.client_register_capability_async(types.RegistrationParams([registration]))
+        await self._fetch_configuration()
+        if isinstance(self.provider, ConfigurationError):
+            self.notices.failed(self.provider)
+
+    async def _fetch_configuration(self) -> None:
+        item = types.ConfigurationItem(section=SECTION)
+        answer = await self.workspace_configuration_async(types.ConfigurationParams([item]))
+        self._editor_settings = section(answer[0]) if answer else None
+        self.configure()
+
+    def configure(self) -> None:
+        """Put the settings in force; what is wrong with them is told once."""
+        self.settings, problems = resolve(
+            [
+                *self._user_layers,
+                ("initializationOptions", section(self._initial_options)),
+                ("the editor's settings", self._editor_settings),
+            ]
+        )
+        for problem in problems:
+            self.notices.problem(str(problem))
+        try:
+            self.provider = provider_for(self.settings)
+        except ConfigurationError as error:
+            self.provider = error
+        logging.getLogger().setLevel(self.settings.log_level.value.upper())
+
+    def _show(self, sentence: str) -> None:
+        self.window_show_message(
+            types.ShowMessageParams(types.MessageType.Warning, f"lsp-completions: {sentence}")
+        )
+
+
+PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW)
+MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON)
+
+
+def _log_outcome(method: str, path: str, outcome: Outcome, began: float) -> None:
+    milliseconds = (time.monotonic() - began) * 1000
+    what = "suggested" if isinstance(outcome, Suggested) else outcome.reason.value
+    kind = "inline" if method == INLINE else "menu"
+    logger.info("%s %s: %s (%.0f ms)", kind, path, what, milliseconds)
