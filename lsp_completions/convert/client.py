@@ -1,6 +1,5 @@
 """What the editor says of itself in `initialize`, as far as it changes what we do."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lsp_completions.convert.reading import folder_uris
@@ -104,7 +103,7 @@ def _roots(params: object) -> tuple[str, ...]:
 def _at(value: object, *keys: str) -> object:
     """What stands below these keys; `None` where anything on the way is missing or no object."""
     for key in keys:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(key)
     return value

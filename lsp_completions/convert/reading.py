@@ -140,7 +140,7 @@ def read_execute_command(params: object) -> CommandCall:
 
 def read_configuration_change(params: object) -> object:
     """`workspace/didChangeConfiguration`: the settings sent along, `None` where there are none."""
-    return params.get("settings") if isinstance(params, Mapping) else None
+    return params.get("settings") if isinstance(params, dict) else None
 
 
 def read_workspace_folders_change(params: object) -> FoldersChange:
@@ -155,7 +155,7 @@ def folder_uris(folders: object) -> tuple[str, ...]:
     """The URIs in a list of workspace folders; what is no folder is passed over."""
     if not isinstance(folders, list):
         return ()
-    uris = (folder.get("uri") for folder in folders if isinstance(folder, Mapping))
+    uris = (folder.get("uri") for folder in folders if isinstance(folder, dict))
     return tuple(uri for uri in uris if isinstance(uri, str) and uri)
 
 
@@ -178,12 +178,12 @@ def _change(change: object, name: str) -> TextChange:
 
 def _context_of(params: object) -> Mapping[str, object]:
     context = _object(params, "params").get("context")
-    return context if isinstance(context, Mapping) else {}
+    return context if isinstance(context, dict) else {}
 
 
 def _selected(info: object) -> Selected | None:
     """The selected entry; one that cannot be read only costs the preview of it."""
-    if not isinstance(info, Mapping) or not isinstance(text := info.get("text"), str):
+    if not isinstance(info, dict) or not isinstance(text := info.get("text"), str):
         return None
     try:
         return Selected(range=_range(info.get("range"), "range"), text=text)
@@ -232,7 +232,7 @@ def _string(value: object, name: str) -> str:
 
 
 def _object(value: object, name: str) -> Mapping[str, object]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise InvalidParams(f"{name} must be an object.")
     return value
 

@@ -1,9 +1,12 @@
 """What editors send, in the shapes they send it in, and what is no message at all."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lsp_completions.convert import (
     read_change,
@@ -268,6 +271,28 @@ def test_no_change(changes: list[Any], message: str) -> None:
     with pytest.raises(InvalidParams) as caught:
         read_change(change(*changes))
     assert str(caught.value) == message
+
+
+WORDS = """
+    textDocument uri version languageId text contentChanges range start end line character
+    position context triggerKind selectedCompletionInfo command arguments event added capabilities
+    clientInfo name general positionEncodings workspaceFolders completion
+"""
+NAMES = st.sampled_from(WORDS.split())
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=6),
+    max_leaves=20,
+)
+
+
+@given(params=JSON)
+def test_whatever_comes_is_read_or_explained(params: object) -> None:
+    read_client(params)
+    read_configuration_change(params)
+    for reader in READERS:
+        with contextlib.suppress(InvalidParams):
+            reader(params)
 
 
 def test_code_stays_out_of_reprs() -> None:

@@ -1,6 +1,8 @@
 """One key per document, and the path a model is shown."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lsp_completions.pipeline.uris import display_path, document_key, uri_of_path
 
@@ -107,6 +109,21 @@ def test_half_a_surrogate_pair_is_no_error() -> None:
 )
 def test_display_path(uri: str, roots: list[str], path: str) -> None:
     assert display_path(uri, roots) == path
+
+
+URIS = st.text(max_size=20) | st.builds(
+    str.__add__,
+    st.sampled_from(["file:", "file:/", "file://", "file:///", "file:///c:/", "untitled:", "x://"]),
+    st.text(alphabet=st.sampled_from("aC/\\\\:.%4161|#?é\ud83d "), max_size=12),
+)
+
+
+@given(uri=URIS, root=URIS)
+def test_any_text_has_a_key_and_a_path_that_is_not_absolute(uri: str, root: str) -> None:
+    assert document_key(uri) == document_key(uri)
+    path = display_path(uri, [root])
+    assert not path.startswith("/")
+    assert ":/" not in path[1:3]
 
 
 @pytest.mark.parametrize(
