@@ -98,9 +98,7 @@ def test_windows_are_never_exceeded_and_nearly_used_up() -> None:
 
 
 def test_a_line_longer_than_the_windows_is_cut_inside() -> None:
-    context = context_of(
-        "x" * 5000 + "<cursor>" + "y" * 5000, Windows(prefix_chars=400, suffix_chars=80)
-    )
+    context = context_of("x" * 5000 + "<cursor>" + "y" * 5000, prefix_chars=400, suffix_chars=80)
     assert 300 <= len(context.prefix) <= 400
     assert context.prefix == context.line_prefix
     assert context.suffix == context.line_suffix == "y" * 80
