@@ -1,0 +1,213 @@
+"""Where a suggestion ends, by indentation and brackets: while it streams, and on the whole text.
+
+A block's last line is certain as soon as the line after it has come, or when it is the line that
+closes the block.
+"""
+
+from lsp_completions.pipeline.brackets import CLOSERS, PARTNER, scan
+from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.surroundings import (
+    is_blank_line,
+    line_above,
+    lines_below,
+    says_something,
+    tab_width,
+    width_of,
+)
+from lsp_completions.pipeline.trigger import Mode, mode_after, opens_block
+
+
+class Extent:
+    """Takes a text line by line, and knows when it is at its end.
+
+    `kept` counts the lines that belong to the suggestion, blank ones between them included.
+    """
+
+    def __init__(self, context: CursorContext, mode: Mode) -> None:
+        self.kept = 0
+        self.ended = False
+        self._context = context
+        self._mode = mode
+        self._taken = 0
+        self._blank = is_blank_line(context)
+        self._below = lines_below(context)
+        self._header = 0  # how far the line that opens the block is indented
+        self._header_is_ours = False
+        self._stack: tuple[str, ...] = ()  # what the text itself has opened and not closed
+        self._started = False
+        self._may_continue = False
+        self._paragraph: int | None = None  # its indentation; a blank line ends a paragraph
+        self._after_blank = False
+
+    def take(self, line: str) -> bool:
+        """Look at one whole line, without its end. True when nothing after it is wanted."""
+        if self.ended:
+            return True
+        self._taken += 1
+        if not self._started:
+            self._take_first(line)
+        elif self._stack and self._stack[-1] not in PARTNER:
+            # Inside a string or comment of several lines, which may be indented in any way.
+            self._keep(line)
+        elif line.strip():
+            self._take_next(line)
+            self._after_blank = False
+        else:
+            self._after_blank = True
+        return self.ended
+
+    def _take_first(self, line: str) -> None:
+        context = self._context
+        if not line.strip():
+            if self._blank:
+                return  # Blank lines before the first one are dropped later on.
+            if self._taken == 1:
+                if self._mode is Mode.LINE:
+                    self._mode = mode_after(context, "")
+                if context.line_suffix.strip() and self._mode is Mode.LINE:
+                    self.ended = True
+            if self._mode is Mode.LINE:
+                return
+            self._start(width_of(context.line_prefix, context), ours=False)
+            return
+        if self._taken > 1 and not self._blank:
+            # The model went on to a new line: that line is the suggestion.
+            self._start(width_of(line, context), ours=True)
+            self._keep(line)
+            self.ended = self._mode is Mode.LINE
+            return
+
+        width = width_of(context.line_prefix + line, context)
+        if self._mode is Mode.LINE:
+            self._mode = mode_after(context, line)
+            self._start(width, ours=True)
+            self._keep(line)
+            self.ended = self._mode is Mode.LINE
+        elif self._blank:
+            above = line_above(context)
+            if above is None or not opens_block(above, context.language):
+                self._paragraph = width
+            self._start(self._header_of(width), ours=False)
+            self._take_next(line)
+        else:
+            self._start(width, ours=False)
+            self._keep(line)
+
+    def _start(self, header: int, *, ours: bool) -> None:
+        self._started = True
+        self._header = header
+        self._header_is_ours = ours
+
+    def _header_of(self, width: int) -> int:
+        """The indentation of the line that opened the block whose first line has this `width`."""
+        above = line_above(self._context)
+        if above is None:
+            return -1
+        return min(width_of(above, self._context), width - 1)
+
+    def _take_next(self, line: str) -> None:
+        context, language = self._context, self._context.language
+        code = line.strip()
+        at_cursor = self.kept == 0 and self._blank
+        width = width_of(context.line_prefix + line if at_cursor else line, context)
+        closes = code[0] in CLOSERS
+        ends_block = code.startswith(language.block_end or "\n") and width <= self._header
+
+        if self._ends_paragraph(width) or self._repeats_below(line, width):
+            self.ended = True
+        elif width == self._header and code.startswith(language.block_continuation or "\n"):
+            self._keep_unless(
+                self._below and self._below[0].lstrip().startswith(code.split()[0]), line
+            )
+        elif self._may_continue:
+            # `else` did not follow, or its brace stands on a line of its own.
+            self._may_continue = False
+            self._keep_unless(code not in PARTNER, line)
+        elif closes and self._stack:
+            self._keep(line)
+            if not self._stack and width <= self._header:
+                self._end_block()
+        elif closes or ends_block:
+            is_ours = self._header_is_ours and not closes
+            self._keep_unless(not is_ours and self._closed_below(width), line)
+            if not self._stack:
+                self._end_block()
+        else:
+            is_inside = bool(self._stack) and not language.indent_sensitive
+            self._keep_unless(width < self._header + (0 if is_inside else 1), line)
+
+    def _keep_unless(self, ended: object, line: str) -> None:
+        if ended:
+            self.ended = True
+        else:
+            self._keep(line)
+
+    def _keep(self, line: str) -> None:
+        if self.kept == 0:
+            self._stack = opened_by(line, self._context)
+            if shares_opener(line, self._context):
+                self._header_is_ours = False
+        else:
+            self._stack = scan(line + "\n", self._context.language, self._stack).stack
+        self.kept = self._taken
+
+    def _ends_paragraph(self, width: int) -> bool:
+        return (
+            self._paragraph is not None
+            and self._after_blank
+            and not self._stack
+            and width <= self._paragraph
+        )
+
+    def _end_block(self) -> None:
+        """The block is closed. Only where braces stand alone may `else` follow on its own line."""
+        above = line_above(self._context) or ""
+        opener = self._context.line_prefix.strip() or above.strip()
+        if opener in PARTNER and self._context.language.block_continuation:
+            self._may_continue = True
+        else:
+            self.ended = True
+
+    def _closed_below(self, width: int) -> bool:
+        """The document already has the line that closes the block."""
+        context = self._context
+        if context.line_suffix.strip()[:1] in CLOSERS and context.line_suffix.strip():
+            return False  # What closes it follows on the line itself, and is matched up later.
+        for line in self._below:
+            below = width_of(line, context)
+            if below <= max(width, self._header):
+                language = context.language
+                marks = language.block_end + language.block_continuation
+                return below >= min(width, self._header) and line.lstrip().startswith(marks)
+        return not context.ends_at_bottom
+
+    def _repeats_below(self, line: str, width: int) -> bool:
+        below = self._below[0] if self._below else ""
+        return (
+            self.kept > 0
+            and line.strip() == below.strip()
+            and says_something(below)
+            and abs(width - width_of(below, self._context)) < tab_width(self._context)
+        )
+
+
+def opened_by(first_line: str, context: CursorContext) -> tuple[str, ...]:
+    """What the first line of a text opens, beside what the rest of the cursor's line opens too."""
+    stack = scan(first_line + "\n", context.language).stack
+    return stack[:-1] if shares_opener(first_line, context) else stack
+
+
+def shares_opener(first_line: str, context: CursorContext) -> bool:
+    """The first line opens the block that the rest of the cursor's line opens."""
+    opener = context.line_suffix.rstrip()[-1:]
+    return opener in PARTNER and first_line.rstrip().endswith(opener)
+
+
+def cut(text: str, context: CursorContext, mode: Mode) -> str:
+    """The text up to where the suggestion ends."""
+    extent = Extent(context, mode)
+    lines = text.split("\n")
+    for line in lines:
+        if extent.take(line):
+            break
+    return "\n".join(lines[: extent.kept])

@@ -1,0 +1,63 @@
+"""Lines that stand below the cursor already, said again by the model."""
+
+from lsp_completions.pipeline.brackets import scan
+from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.extent import opened_by
+from lsp_completions.pipeline.surroundings import (
+    is_blank_line,
+    lines_below,
+    says_something,
+    tab_width,
+    width_of,
+)
+
+
+def no_following_lines(text: str, context: CursorContext) -> str:
+    """The text up to where it begins to repeat what follows.
+
+    One line that is equal may be chance; it counts when it says something, when the text ends
+    with it, or when more equal lines follow.
+    """
+    below = lines_below(context)
+    if not below:
+        return text
+    lines = text.split("\n")
+    spoken = [index for index, line in enumerate(lines) if line.strip()]
+    stack: tuple[str, ...] = ()
+    for place, index in enumerate(spoken):
+        line = lines[index]
+        at_cursor = index == 0
+        is_candidate = is_blank_line(context) if at_cursor else True
+        if is_candidate and line.strip() == below[0].strip():
+            whole = context.line_prefix + line if at_cursor else line
+            off = abs(width_of(whole, context) - width_of(below[0], context))
+            equal, reaches_end = _equal_lines([lines[i] for i in spoken[place:]], below, context)
+            closes_ours = bool(stack) and not scan(line, context.language, stack).stack
+            if off < tab_width(context) and (
+                equal >= _ENOUGH
+                or says_something(below[0])
+                or (reaches_end and (equal > 1 or not closes_ours))
+            ):
+                return "\n".join(lines[:index]).rstrip()
+        if at_cursor:
+            stack = opened_by(line, context)
+        else:
+            stack = scan(line + "\n", context.language, stack).stack
+    return text
+
+
+def _equal_lines(
+    lines: list[str], below: tuple[str, ...], context: CursorContext
+) -> tuple[int, bool]:
+    """How many lines are equal from the first on, and whether the text ends before they differ."""
+    equal = 0
+    for line, other in zip(lines, below, strict=False):
+        if line.strip() != other.strip():
+            # The text may end in the middle of a line.
+            is_last = equal == len(lines) - 1
+            return equal, is_last and other.strip().startswith(line.strip())
+        equal += 1
+    return equal, equal == len(lines) or equal == len(below)
+
+
+_ENOUGH = 3

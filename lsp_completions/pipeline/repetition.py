@@ -1,0 +1,44 @@
+"""Text that goes round in circles."""
+
+from collections.abc import Sequence
+
+from lsp_completions.pipeline.surroundings import says_something
+
+COPIES = 3  # of the same lines one after another: no one writes that, a model in a loop does
+LONGEST_PERIOD = 8  # lines
+_TAIL = 120  # characters of one line that repeat; rulers of `#` and `-` are shorter
+_LONGEST_LINE_PERIOD = 40  # characters
+
+
+def loop_in_lines(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Where the lines end in a loop: the index after its first copy, and its period.
+
+    Only what stands at the end is looked at, so a reader of a stream asks after every line.
+    """
+    for period in range(1, LONGEST_PERIOD + 1):
+        length = period * COPIES
+        if length > len(lines):
+            return None
+        tail = lines[-length:]
+        if tail[period:] != tail[:-period]:
+            continue
+        if any(says_something(line) for line in tail[:period]):
+            start = len(lines) - length
+            while start >= 1 and lines[start - 1] == lines[start - 1 + period]:
+                start -= 1
+            return start + period, period
+    return None
+
+
+def loop_in_line(line: str) -> int | None:
+    """Where a long line ends its first round, when its end goes round in circles."""
+    if len(line) < _TAIL:
+        return None
+    tail = line[-_TAIL:]
+    for period in range(1, _LONGEST_LINE_PERIOD + 1):
+        if tail[period:] == tail[:-period]:
+            start = len(line) - _TAIL
+            while start >= 1 and line[start - 1] == line[start - 1 + period]:
+                start -= 1
+            return start + period
+    return None

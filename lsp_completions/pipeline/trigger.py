@@ -1,0 +1,113 @@
+"""One line, or a block? Decided before the model is asked, and again by the first line it says."""
+
+import re
+from enum import Enum
+
+from lsp_completions.pipeline.brackets import PARTNER, code_of, scan
+from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.languages import Language
+from lsp_completions.pipeline.surroundings import (
+    is_blank_line,
+    line_above,
+    lines_below,
+    width_of,
+)
+
+
+class Mode(Enum):
+    """How much to suggest."""
+
+    LINE = "the rest of the line, or the next one"
+    BLOCK = "up to the end of the block or paragraph the cursor is in, or is about to open"
+
+
+def mode_for(context: CursorContext, multiline: str = "auto") -> Mode:
+    """What to ask for where the cursor stands.
+
+    A block is asked for where one has just been opened and has nothing in it yet, and at the end
+    of the document. Where words follow on the line it is always one line.
+    """
+    if multiline == "never" or _WORD.search(context.line_suffix):
+        return Mode.LINE
+    if multiline == "always":
+        return Mode.BLOCK
+    if is_blank_line(context) and context.ends_at_bottom and not lines_below(context):
+        # The end of the document: whatever comes next is being written now.
+        return Mode.BLOCK
+    if context.language.prose:
+        return Mode.LINE
+    opener = line_above(context) if is_blank_line(context) else context.line_prefix
+    if opener is None or not opens_block(opener, context.language):
+        return Mode.LINE
+    if not is_blank_line(context) and code_of(opener, context.language)[-1] not in _CERTAIN:
+        # Most calls and lists are closed where they are opened; the first line will tell.
+        return Mode.LINE
+    return Mode.LINE if _has_content(context, width_of(opener, context)) else Mode.BLOCK
+
+
+def mode_after(context: CursorContext, first_line: str) -> Mode:
+    """What to wait for once the model's first line is there, where one line was asked for.
+
+    `first_line` is empty when the model began with a new line.
+    """
+    if context.language.prose or _WORD.search(context.line_suffix):
+        return Mode.LINE
+    line = context.line_prefix + first_line
+    width = width_of(line, context)
+    if not first_line.strip():
+        opened = context.line_prefix.rstrip()[-1:] in PARTNER
+        return Mode.BLOCK if opened and not _has_content(context, width) else Mode.LINE
+    if not opens_block(line, context.language) or _has_content(context, width):
+        return Mode.LINE
+    return Mode.BLOCK
+
+
+def opens_block(line: str, language: Language) -> bool:
+    """An indented block follows this line."""
+    code = code_of(line, language)
+    if not code.strip():
+        return False
+    if "</" in language.block_end and code.endswith(">"):
+        tag = _LAST_TAG.search(code)
+        return tag is not None and not code.endswith("/>") and tag[1].lower() not in _VOID_TAGS
+    if (" " + code.lstrip()).endswith(language.block_start or "\n"):
+        return True
+    if "end" in language.block_end and _HEADER.match(code):
+        return not _ENDS_HERE.search(code)
+    return scan(code + "\n", language).stack != ()
+
+
+def _has_content(context: CursorContext, width: int) -> bool:
+    """What stands below is indented more than the line that would open a block."""
+    below = lines_below(context)
+    return bool(below) and width_of(below[0], context) > width
+
+
+# What a line ends with that opens a block and not a call, a list or a string.
+_CERTAIN = frozenset("{:>=|-")
+# Letters of any script: what follows the cursor may well be called `été`.
+_WORD = re.compile(r"\w")
+_LAST_TAG = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*|)>$")
+_VOID_TAGS = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+    ]
+)
+# What opens a block in languages that end one with `end`, and have no mark at the line's end.
+_HEADER = re.compile(
+    r"\s*(?:local\s+|private\s+|mutable\s+|[\w.,\s]+=\s*)?"
+    r"(?:def|class|module|if|unless|while|until|for|case|begin|function|struct|macro|switch|try)\b"
+)
+_ENDS_HERE = re.compile(r"\bend\b[\s)\]},;]*$")

@@ -1,0 +1,361 @@
+"""What the model says, and what the document holds once the suggestion is accepted."""
+
+import pytest
+
+from tests.support.pipeline import accepted
+
+SAME_LINE = [
+    pytest.param("print(<cursor>)", "x)", "print(x)", id="closing bracket kept once"),
+    pytest.param("print(<cursor>)", "x", "print(x)", id="inserted before what it leaves out"),
+    pytest.param("print(<cursor>)", "len(x)", "print(len(x))", id="a bracket of its own stays"),
+    pytest.param("print(<cursor>)", "len(x))", "print(len(x))", id="its own bracket and the rest"),
+    pytest.param("print(len(<cursor>)", "x))", "print(len(x))", id="one closer was missing"),
+    pytest.param("print(len(<cursor>)", "x)", "print(len(x))", id="the missing closer comes"),
+    pytest.param("print(len(<cursor>))", "x)", "print(len(x))", id="no closer was missing"),
+    pytest.param("print(len(<cursor>))", "x))", "print(len(x))", id="two closers kept once"),
+    pytest.param("f(<cursor>);", "a, b)", "f(a, b);", id="all but the semicolon"),
+    pytest.param("f(<cursor>);", "a, b);", "f(a, b);", id="semicolon and all"),
+    pytest.param("f(<cursor>)", "a) || g(b)", "f(a) || g(b)", id="going on after the rest"),
+    pytest.param("while (<cursor>)", "k < 3) {", "while (k < 3) {", id="a brace after the rest"),
+    pytest.param("while (<cursor>) {", "k < 3) {", "while (k < 3) {", id="the rest as it is"),
+    pytest.param("let v = <cursor>;", "read();", "let v = read();", id="semicolon once"),
+    pytest.param("let v = [<cursor>];", "1, 2]", "let v = [1, 2];", id="list closed once"),
+    pytest.param("let v = {<cursor>}", "a: 1}", "let v = {a: 1}", id="object closed once"),
+    pytest.param("let v = {<cursor>}", "a: [1]", "let v = {a: [1]}", id="list within stays"),
+    pytest.param("call(<cursor> )", "a)", "call(a )", id="a space before the closer"),
+    pytest.param('say("<cursor>")', 'hi")', 'say("hi")', id="quote and bracket once"),
+    pytest.param('say("<cursor>")', 'hi"', 'say("hi")', id="quote once"),
+    pytest.param('say("<cursor>")', "hi", 'say("hi")', id="inside the quotes"),
+    pytest.param('say("<cursor>")', 'a" + b', 'say("a" + b)', id="leaving the quotes"),
+    pytest.param('say("<cursor>")', 'a" + "b")', 'say("a" + "b")', id="out and in again"),
+    pytest.param('say("(<cursor>")', ' or [")', 'say("( or [")', id="brackets that are text"),
+    pytest.param("f(<cursor>, 2)", "1, 2)", "f(1, 2)", id="an argument that stands there"),
+    pytest.param("f(<cursor>, 2)", "1", "f(1, 2)", id="an argument before another"),
+    pytest.param("f(<cursor>, 2)", "1, 3)", "f(1, 3, 2)", id="another's text is not eaten"),
+    pytest.param("f(<cursor>, 2)", "1,", "f(1, 2)", id="comma once"),
+    pytest.param("f(<cursor>) => {", "a", "f(a) => {", id="an arrow after the cursor"),
+    pytest.param(
+        "import { <cursor> } from 'm'",
+        "a } from 'm'",
+        "import { a } from 'm'",
+        id="words of the rest",
+    ),
+    pytest.param("if (a.<cursor> && b) {", "ok() && b) {", "if (a.ok() && b) {", id="a condition"),
+    pytest.param("x = <cursor> // why", "1", "x = 1 // why", id="before a comment"),
+    pytest.param("x = <cursor> // why", "1 // why", "x = 1 // why", id="comment once"),
+    pytest.param(
+        "let v: Array<<cursor>>;", "Set<T>>", "let v: Array<Set<T>>;", id="type closed once"
+    ),
+    pytest.param(
+        "let v: Array<<cursor>>;", "Set<T>", "let v: Array<Set<T>>;", id="type within stays"
+    ),
+    pytest.param("f(x<cursor>)", "=1", "f(x=1)", id="two characters"),
+    pytest.param("x = <cursor>", "1", "x = 1", id="one character"),
+    pytest.param("x = <cursor>;", "1", "x = 1;", id="one character before the rest"),
+    pytest.param("x = <cursor>;", ";", "x = ;", id="only the rest of the line"),
+    pytest.param("𝔁(<cursor>)", "🙂)", "𝔁(🙂)", id="letters beyond the first plane"),
+]
+
+
+@pytest.mark.parametrize(("drawn", "said", "expected"), SAME_LINE)
+def test_the_rest_of_the_line_stands_once(drawn: str, said: str, expected: str) -> None:
+    assert accepted(drawn, said, "typescript") == expected
+
+
+LINES_BELOW = [
+    pytest.param(
+        "let a = 1\n<cursor>\nlet zebra = 3\n",
+        "let b = 2\nlet zebra = 3",
+        "let a = 1\nlet b = 2\nlet zebra = 3\n",
+        id="the next line said again",
+    ),
+    pytest.param(
+        "function f() {\n  <cursor>\n\n}\n",
+        "run()\n}",
+        "function f() {\n  run()\n\n}\n",
+        id="the brace below a blank line",
+    ),
+    pytest.param(
+        "function f() {\n  if (a) {\n    <cursor>\n  }\n}\n",
+        "run()\n  }\n}\n\nfunction g() {\n",
+        "function f() {\n  if (a) {\n    run()\n  }\n}\n",
+        id="braces and what comes after them",
+    ),
+    pytest.param(
+        "call({\n  <cursor>\n})\n",
+        "a: 1 })",
+        "call({\n  a: 1\n})\n",
+        id="closed on its own line and on the next",
+    ),
+    pytest.param(
+        "call(\n  f(<cursor>\n)\n", "1)", "call(\n  f(1)\n)\n", id="the line's own bracket stays"
+    ),
+    pytest.param(
+        "call({<cursor>})\nnext()\n",
+        "\n  a: 1,\n})\nnext()\n",
+        "call({\n  a: 1,\n})\nnext()\n",
+        id="a block between two brackets",
+    ),
+    pytest.param(
+        "function sort(<cursor>) {\n\n}\n",
+        "list) {\n  return list\n}\n",
+        "function sort(list) {\n  return list\n\n}\n",
+        id="the body of a function whose end stands below",
+    ),
+    pytest.param(
+        "function f() {\n  <cursor>\n}\n",
+        "}",
+        "function f() {\n  \n}\n",
+        id="only the end of the block",
+    ),
+]
+
+
+@pytest.mark.parametrize(("drawn", "said", "expected"), LINES_BELOW)
+def test_no_line_is_repeated(drawn: str, said: str, expected: str) -> None:
+    assert accepted(drawn, said, "typescript") == expected
+
+
+BLOCKS = [
+    pytest.param(
+        "python",
+        "def f(n):\n<cursor>\n\nf(5)\n",
+        "    if n:\n        return f(n - 1)\n    return 0\n\nf(5)\n",
+        "def f(n):\n    if n:\n        return f(n - 1)\n    return 0\n\nf(5)\n",
+        id="a body up to the code below it",
+    ),
+    pytest.param(
+        "python",
+        "def f(n):<cursor>\n",
+        "\n    return n\n\n\ndef g(n):\n    return n\n",
+        "def f(n):\n    return n\n",
+        id="one function and not the next",
+    ),
+    pytest.param(
+        "python",
+        "if a:\n    <cursor>\n",
+        "b()\nelse:\n    c()\nd()\n",
+        "if a:\n    b()\nelse:\n    c()\n",
+        id="else belongs to it",
+    ),
+    pytest.param(
+        "python",
+        "if a:\n    <cursor>\nelse:\n    c()\n",
+        "b()\nelse:\n    x()\n",
+        "if a:\n    b()\nelse:\n    c()\n",
+        id="else stands below",
+    ),
+    pytest.param(
+        "python",
+        "def f():\n    <cursor>\n\nx = 1\n",
+        '"""Say.\n\nNot indented.\n"""\n    return 1\nx = 2\n',
+        'def f():\n    """Say.\n\nNot indented.\n"""\n    return 1\n\nx = 1\n',
+        id="a string of several lines",
+    ),
+    pytest.param(
+        "python",
+        "a = 1\n<cursor>",
+        "b = 2\nc = 3\n\nd = 4\n",
+        "a = 1\nb = 2\nc = 3",
+        id="a paragraph at the end of the file",
+    ),
+    pytest.param(
+        "python",
+        "a = 1\n<cursor>\nz = 26\n",
+        "b = 2\nc = 3\n",
+        "a = 1\nb = 2\nz = 26\n",
+        id="one line between others",
+    ),
+    pytest.param(
+        "python",
+        "a = 1\n<cursor>\nz = 26\n",
+        "b = f(\n    1,\n)\nc = 3\n",
+        "a = 1\nb = f(\n    1,\n)\nz = 26\n",
+        id="a statement of several lines between others",
+    ),
+    pytest.param(
+        "typescript",
+        "const f = () => <cursor>\nnext()\n",
+        "{\n  return 1\n}\nconst g = 2\n",
+        "const f = () => {\n  return 1\n}\nnext()\n",
+        id="the first line opens a block",
+    ),
+    pytest.param(
+        "typescript",
+        "if (a) {\n  <cursor>",
+        "b()\n} else {\n  c()\n}\nd()\n",
+        "if (a) {\n  b()\n} else {\n  c()\n}",
+        id="a block that is not closed below",
+    ),
+    pytest.param(
+        "csharp",
+        "if (a)\n{\n    <cursor>",
+        "B();\n}\nelse\n{\n    C();\n}\nD();\n",
+        "if (a)\n{\n    B();\n}\nelse\n{\n    C();\n}",
+        id="braces on lines of their own",
+    ),
+    pytest.param(
+        "ruby",
+        "list.each do |x|\n  <cursor>\nend\n",
+        "puts x\nend\nputs 2\n",
+        "list.each do |x|\n  puts x\nend\n",
+        id="end once",
+    ),
+    pytest.param(
+        "ruby",
+        "a = 1\n<cursor>\nb = 2\n",
+        "def f(x)\n  x\nend\n\ndef g\nend\n",
+        "a = 1\ndef f(x)\n  x\nend\nb = 2\n",
+        id="a method of its own with its end",
+    ),
+    pytest.param(
+        "shellscript",
+        "for f in *; do\n  <cursor>\ndone\n",
+        'echo "$f"\ndone\n',
+        'for f in *; do\n  echo "$f"\ndone\n',
+        id="done once",
+    ),
+    pytest.param(
+        "yaml",
+        "services:\n  web:\n    <cursor>\n",
+        "image: x\n    ports:\n      - '80'\n  db:\n",
+        "services:\n  web:\n    image: x\n    ports:\n      - '80'\n",
+        id="a mapping up to its sibling",
+    ),
+    pytest.param(
+        "html",
+        "<ul>\n  <cursor>\n</ul>\n",
+        "<li>a</li>\n  <li>b</li>\n</ul>\n",
+        "<ul>\n  <li>a</li>\n  <li>b</li>\n</ul>\n",
+        id="elements up to the closing tag",
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "drawn", "said", "expected"), BLOCKS)
+def test_a_block_ends_where_it_ends(language: str, drawn: str, said: str, expected: str) -> None:
+    assert accepted(drawn, said, language) == expected
+
+
+INDENTATION = [
+    pytest.param(
+        "go",
+        "func f() {\n\t<cursor>\n}\n",
+        " return",
+        "func f() {\n\treturn\n}\n",
+        id="a space after the tab",
+    ),
+    pytest.param(
+        "go",
+        "func f() {\n\tfor {\n\t\t<cursor>\n\t}\n}\n",
+        "g()\n        if h {\n            k()\n        }",
+        "func f() {\n\tfor {\n\t\tg()\n\t\tif h {\n\t\t\tk()\n\t\t}\n\t}\n}\n",
+        id="spaces in a file of tabs",
+    ),
+    pytest.param(
+        "python",
+        "def f():\n    <cursor>\n",
+        "if a:\n\t\treturn 1\n",
+        "def f():\n    if a:\n        return 1\n",
+        id="tabs in a file of spaces",
+    ),
+    pytest.param(
+        "scheme",
+        "(define (f)\n  (let ((a 1))\n    <cursor>",
+        "    (display a)))",
+        "(define (f)\n  (let ((a 1))\n    (display a)))",
+        id="indented where the cursor already is",
+    ),
+    pytest.param(
+        "python",
+        "class A:\n    def f(self):\n    <cursor>\n",
+        "    return 1\n",
+        "class A:\n    def f(self):\n        return 1\n",
+        id="the depth that is still to come",
+    ),
+    pytest.param(
+        "python",
+        "def f():\n    while <cursor>\n",
+        "    while a:\n        b()\n",
+        "def f():\n    while a:\n        b()\n",
+        id="the line said again with its indentation",
+    ),
+    pytest.param(
+        "proto3",
+        "message A {\n  int32 a = 1;\n  <cursor>\n}\n",
+        "message B {\n    int32 b = 1;\n}",
+        "message A {\n  int32 a = 1;\n  message B {\n    int32 b = 1;\n  }\n}\n",
+        id="written from column 0, four spaces where two are used",
+    ),
+    pytest.param(
+        "typescript",
+        "  /**\n   * One.\n  <cursor>\n",
+        " * Two.\n",
+        "  /**\n   * One.\n   * Two.\n",
+        id="the star of a comment",
+    ),
+    pytest.param("python", "x = <cursor>\n", " 1", "x = 1\n", id="one of two spaces"),
+    pytest.param("python", "x =<cursor>\n", " 1", "x = 1\n", id="the only space"),
+    pytest.param("python", "x   <cursor>\n", "  = 1", "x     = 1\n", id="a column"),
+    pytest.param("python", "<cursor>\n", "\n\n  \nx = 1", "x = 1\n", id="blank lines first"),
+    pytest.param(
+        "python", "def f():<cursor>\n", "\n    pass", "def f():\n    pass\n", id="a new line"
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "drawn", "said", "expected"), INDENTATION)
+def test_indentation_is_right(language: str, drawn: str, said: str, expected: str) -> None:
+    assert accepted(drawn, said, language) == expected
+
+
+NOT_CODE = [
+    pytest.param("x = <cursor>\n", "1<|endoftext|>", "x = 1\n", id="end of text"),
+    pytest.param("x = <cursor>\n", "1<|im_end|>\n2", "x = 1\n", id="end of a turn"),
+    pytest.param("x = <cursor>\n", "1</s>", "x = 1\n", id="end of a sentence"),
+    pytest.param("x = <cursor>\n", "1 <EOT>", "x = 1\n", id="a space before the token"),
+    pytest.param("x = <cursor>\n", "1<｜end▁of▁sentence｜>2", "x = 1\n", id="wide bars"),
+    pytest.param("x = <cursor>\n", "<fim_middle>1", "x = 1\n", id="the prompt's last token"),
+    pytest.param("x = <cursor>\n", "1<|never_seen|>", "x = 1\n", id="a token nobody knows yet"),
+    pytest.param("x = <cursor>\n", "a <| b |> c", "x = a <| b |> c\n", id="operators"),
+    pytest.param("x = <cursor>\n", "a < b", "x = a < b\n", id="less than"),
+    pytest.param(
+        'EOT = "<|end|>"\nPAD = "<cursor>\n',
+        '<|end|>"',
+        'EOT = "<|end|>"\nPAD = "<|end|>"\n',
+        id="a token the document speaks of",
+    ),
+    pytest.param("x = <cursor>\n", "1\r\ny = 2\r\n", "x = 1\n", id="carriage returns"),
+    pytest.param("<cursor>", "\ufeffx = 1", "x = 1", id="a byte order mark"),
+    pytest.param("<cursor>", "```python\nx = 1\n```\nThat is it.", "x = 1", id="a fence"),
+    pytest.param(
+        "<cursor>", "Here is the code:\n\n```\nx = 1\n```\n", "x = 1", id="a sentence and a fence"
+    ),
+    pytest.param("<cursor>", "x = 1\n```\n\nDone.", "x = 1", id="a fence that was never opened"),
+    pytest.param("<cursor>", "Sure! I can help.", "", id="nothing but chatter"),
+    pytest.param("for <cursor>\n", "for a in b:", "for a in b:\n", id="the line said again"),
+    pytest.param(
+        "    return <cursor>\n", "return_value", "    return return_value\n", id="no echo"
+    ),
+    pytest.param("(dis<cursor>)\n", "display", "(display)\n", id="the word said in full"),
+    pytest.param(
+        "# a\n<cursor>",
+        "# named when true\n" * 30,
+        "# a\n# named when true",
+        id="one line for ever",
+    ),
+    pytest.param(
+        "out/\n<cursor>",
+        "dist/cache.xml\ndist/tasks.xml\n" * 30,
+        "out/\ndist/cache.xml\ndist/tasks.xml",
+        id="two lines for ever",
+    ),
+    pytest.param(
+        "x = [<cursor>\n", "10, 20, " * 100, "x = [10, 20,\n", id="a line that never ends"
+    ),
+]
+
+
+@pytest.mark.parametrize(("drawn", "said", "expected"), NOT_CODE)
+def test_what_is_not_code_stays_away(drawn: str, said: str, expected: str) -> None:
+    assert accepted(drawn, said, "python") == expected
