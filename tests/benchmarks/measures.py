@@ -67,6 +67,11 @@ class Text:
         self.character += count
         return b"".join(keys)
 
+    def unfinished(self) -> tuple[int, int]:
+        """A place that waits for a value, not used before."""
+        self.character += 1
+        return self.line, self.character - 1
+
 
 class Code(Text):
     """A file of functions; every third line waits for a value."""
@@ -86,7 +91,6 @@ class Code(Text):
         self._unfinished = iter(range(lines // 12))
 
     def unfinished(self) -> tuple[int, int]:
-        """The end of a line that waits for a value, not used before."""
         number = next(self._unfinished)
         return number * 3 + 1, len(f"    value_{number} = ")
 
@@ -133,7 +137,7 @@ async def _typed(server: Server, keys: bytes) -> tuple[float, float | None]:
 
 
 async def complete(
-    server: Server, text: Code, instance: StandIn, samples: Samples, *, times: int
+    server: Server, text: Text, instance: StandIn, samples: Samples, *, times: int
 ) -> None:
     """From the key to the request, which is answered at once."""
     instance.script = Answer(SUGGESTION, "\n", "    return 1")
@@ -145,7 +149,7 @@ async def complete(
 
 
 async def complete_early(
-    server: Server, text: Code, instance: StandIn, samples: Samples, *, times: int
+    server: Server, text: Text, instance: StandIn, samples: Samples, *, times: int
 ) -> None:
     """From the first whole line to the answer, while the model writes on."""
     for _ in range(times):
@@ -160,7 +164,7 @@ async def complete_early(
 
 
 async def complete_late(
-    server: Server, text: Code, instance: StandIn, samples: Samples, *, times: int
+    server: Server, text: Text, instance: StandIn, samples: Samples, *, times: int
 ) -> None:
     """From the end of the stream to the answer, where only the end tells that it is whole."""
     instance.script = Answer(SUGGESTION[:9], SUGGESTION[9:])
@@ -174,7 +178,7 @@ async def complete_late(
 
 
 async def cancel(
-    server: Server, text: Code, instance: StandIn, samples: Samples, *, times: int
+    server: Server, text: Text, instance: StandIn, samples: Samples, *, times: int
 ) -> None:
     """From the editor's cancel to the answer, while the model is silent."""
     instance.script = Answer(Gate())
@@ -192,14 +196,14 @@ async def cancel(
 
 
 async def _asked(
-    server: Server, text: Code, instance: StandIn
+    server: Server, text: Text, instance: StandIn
 ) -> tuple[Exchange, float, asyncio.Future[Received]]:
     exchange, written, answer, _ = await _asked_by_id(server, text, instance)
     return exchange, written, answer
 
 
 async def _asked_by_id(
-    server: Server, text: Code, instance: StandIn
+    server: Server, text: Text, instance: StandIn
 ) -> tuple[Exchange, float, asyncio.Future[Received], int]:
     """A key and a request for what follows it; back when the request has reached the instance."""
     line, character = text.unfinished()

@@ -120,12 +120,12 @@ class Bench:
 
     @staticmethod
     def steps(plan: Plan) -> int:
-        return len(plan.sizes) + 1 + 5
+        return len(plan.sizes) + 1 + 6
 
     async def take(self, step: int, samples: Samples) -> None:
         """One step of a round."""
         server, instance, times = self._server, self._instance, self._plan.times
-        small, large = self._codes[0], self._codes[-1]
+        small, large, line = self._codes[0], self._codes[-1], self._texts[-1]
         if step < len(self._texts):
             text = self._texts[step]
             if not self._left_out(text):
@@ -138,10 +138,16 @@ class Bench:
             case 1:
                 await measures.complete(server, large, instance, samples, times=times)
             case 2:
-                await measures.complete_early(server, large, instance, samples, times=times)
+                if self._left_out(line):
+                    return
+                if self.kind is PYGLS:
+                    times = 1
+                await measures.complete(server, line, instance, samples, times=times)
             case 3:
-                await measures.complete_late(server, large, instance, samples, times=times)
+                await measures.complete_early(server, large, instance, samples, times=times)
             case 4:
+                await measures.complete_late(server, large, instance, samples, times=times)
+            case 5:
                 await measures.cancel(server, large, instance, samples, times=times)
         self.asked += times
 
