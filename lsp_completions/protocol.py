@@ -248,7 +248,11 @@ class Protocol(LanguageServerProtocol):
         for message in messages:
             if self._closed:
                 return
-            self._receive(message)
+            try:
+                self._receive(message)
+            except Exception as error:  # noqa: BLE001 - one message ends, the others go on
+                _log.error("a message was lost: %s", _trace(error))
+                self._lost(None, None)
 
     def _receive(self, message: object) -> None:
         if isinstance(message, Damage):
@@ -303,7 +307,7 @@ class Protocol(LanguageServerProtocol):
     def _call(self, id: Id, method: str, handler: Handler, params: object) -> None:
         try:
             result = handler(self._read(method, params))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the request is answered
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - it is answered
             self._fail(id, method, error)
             return
         if not inspect.isawaitable(result):
@@ -592,14 +596,13 @@ async def _settled(hook: Callable[[], Awaitable[object]]) -> None:
 
 
 def _trace(error: BaseException) -> str:
-    """Where `error` came from, without its message, which may quote the user's code."""
-    lines: list[str] = []
-    cause: BaseException | None = error
-    while cause is not None and len(lines) < 20:
-        says = f": {cause}" if isinstance(cause, CompletionsError) else ""
-        lines += [f"{type(cause).__name__}{says}", *traceback.format_tb(cause.__traceback__, -8)]
-        cause = cause.__cause__ or cause.__context__
-    return "\n".join(line.rstrip() for line in lines)
+    """What `error` is and where it came from; its words only where they are ours, free of code."""
+    if isinstance(error, CompletionsError):
+        return str(error)
+    lines = traceback.format_tb(error.__traceback__, -8)
+    cause = error.__cause__ or error.__context__
+    after = f" after {type(cause).__name__}" if cause is not None else ""
+    return "\n".join([f"{type(error).__name__}{after}", *(line.rstrip() for line in lines)])
 
 
 def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -213,8 +213,17 @@ def progress(_params: object) -> None:
 
 
 @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
-async def configured(params: types.DidChangeConfigurationParams) -> None:
+def configured(params: types.DidChangeConfigurationParams) -> None:
     log.append(["configured", params.settings])
+
+
+@server.feature("test/later")
+async def later(params: object) -> None:
+    """A notification that takes its time, and then sends one."""
+    await asyncio.sleep(0)
+    if params == "fail":
+        raise ValueError("secret = 'hunter2'")
+    server.protocol.notify("test/now", params)
 
 
 async def clean_up() -> None:

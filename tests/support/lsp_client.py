@@ -8,7 +8,7 @@
 
 `send` and `take` are the halves of `request`, for several requests in flight.
 A request from the server is answered from `client.answers` (method -> result, or a function of its
-params), else by -32601.
+params; NO_ANSWER leaves it unanswered), else by -32601.
 """
 
 import json
@@ -36,6 +36,8 @@ def framed(message: object) -> bytes:
 
 class LspClient:
     """One server process and its pipes."""
+
+    NO_ANSWER = object()
 
     def __init__(self, process: "subprocess.Popen[bytes]", *, read: bool = True) -> None:
         self.process = process
@@ -267,6 +269,8 @@ class LspClient:
                 self._arrived.notify_all()
 
     def _answer(self, message: Message) -> None:
+        if self.answers.get(message["method"]) is self.NO_ANSWER:
+            return
         reply: Message = {"jsonrpc": "2.0", "id": message["id"]}
         if message["method"] in self.answers:
             result = self.answers[message["method"]]
