@@ -50,6 +50,11 @@ class Sourcegraph:
         """The provider's name in the settings."""
         return "sourcegraph"
 
+    @property
+    def prompts_for(self) -> str:
+        """The model asked for, or what most instances complete code with."""
+        return self.model or USUAL_MODEL
+
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         """Build the HTTP request that asks for a completion of `prompt`."""
         query = {"client-name": self.client_name, "client-version": self.client_version}
@@ -115,7 +120,9 @@ class Sourcegraph:
             # The last event of a stream may bring the reason for its end alone.
             case {"stopReason": str()} if event.name:
                 text, cumulative = "", False
-            case dict() if event.name and "error" not in reply:
+            case {"error": _}:
+                raise refusals.explained_text(self._asked, refusals.sentence_in(event.data))
+            case dict() if event.name:
                 return None
             case _:
                 raise refusals.explained_body(self._asked, event.data)
