@@ -17,10 +17,6 @@ from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers import sourcegraph_refusals as refusals
 from lsp_completions.providers.base import Event, HttpRequest
 
-# What an instance completes code with when no model is named, unless its administrator chose
-# another one.
-USUAL_MODEL = "deepseek-coder-v2-lite-base"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sourcegraph:
@@ -49,6 +45,11 @@ class Sourcegraph:
     def name(self) -> str:
         """The provider's name in the settings."""
         return "sourcegraph"
+
+    @property
+    def usual_model(self) -> str:
+        """What an instance completes code with when no model is named; few have another choice."""
+        return "deepseek-coder-v2-lite-base"
 
     @property
     def prompts_for(self) -> str:

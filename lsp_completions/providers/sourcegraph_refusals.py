@@ -77,8 +77,8 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
             )
         case 406:
             return refused(
-                f"{host} does not speak version {asked.api_version or 1} of the completions API. "
-                "Lower the setting `apiVersion`; every instance speaks 1.",
+                f"{host} does not speak this version of its completions API. "
+                f"Lower the setting `apiVersion`, now {asked.api_version}; every instance knows 1.",
                 UnknownApiVersion,
             )
         case 407:

@@ -104,7 +104,7 @@ def refusal(
         pytest.param(
             refusal(406, "Unsupported API Version (Please update your client)\n"),
             UnknownApiVersion,
-            ["version 8", "`apiVersion`"],
+            ["`apiVersion`, now 8"],
             id="API version",
         ),
         pytest.param(
