@@ -149,6 +149,11 @@ class ReapingPool(httpcore.AsyncConnectionPool):
             self._connections.remove(orphan)
         return [*orphans, *super()._assign_requests_to_connections()]
 
+    async def _close_connections(self, closing: list[httpcore.AsyncConnectionInterface]) -> None:
+        # A cancel that comes now would leave all but the first of them open.
+        if closing:
+            await asyncio.shield(asyncio.ensure_future(super()._close_connections(closing)))
+
     async def drop_idle(self) -> None:
         """Close the connections that wait for a request."""
         idle = [connection for connection in self._unclaimed() if connection.is_idle()]
@@ -169,15 +174,15 @@ class _Routes(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         pool = await self._connections.pool_for(request.url)
-        return await _OverPool(pool).handle_async_request(request)
+        return await OverPool(pool).handle_async_request(request)
 
     async def aclose(self) -> None:
         for pool in self._connections.pools:
             await pool.aclose()
 
 
-class _OverPool(httpx.AsyncHTTPTransport):
+class OverPool(httpx.AsyncHTTPTransport):
     """httpx's transport over a pool of ours; its constructor could only build a stock one."""
 
-    def __init__(self, pool: ReapingPool) -> None:
+    def __init__(self, pool: httpcore.AsyncConnectionPool) -> None:
         self._pool = pool
