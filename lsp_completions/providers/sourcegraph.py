@@ -18,6 +18,10 @@ from lsp_completions.providers import sourcegraph_refusals as refusals
 from lsp_completions.providers.base import Event, HttpRequest
 
 
+# What an instance completes code with when no model is named; few administrators choose another.
+USUAL_MODEL = "deepseek-coder-v2-lite-base"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sourcegraph:
     """A Sourcegraph instance. What is `None` is not sent, and the instance decides."""
@@ -47,13 +51,8 @@ class Sourcegraph:
         return "sourcegraph"
 
     @property
-    def usual_model(self) -> str:
-        """What an instance completes code with when no model is named; few have another choice."""
-        return "deepseek-coder-v2-lite-base"
-
-    @property
     def prompts_for(self) -> str:
-        """The model asked for, or what most instances complete code with."""
+        """The model whose form prompts have: the one asked for, or the usual one."""
         return self.model or USUAL_MODEL
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:

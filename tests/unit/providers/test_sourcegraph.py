@@ -18,6 +18,7 @@ from lsp_completions.errors import (
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.pipeline.templates import family_of
 from lsp_completions.providers.base import Event, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from tests.support.extra import extra_cases
@@ -39,6 +40,8 @@ def header_of(provider: Sourcegraph, name: str) -> list[str]:
 def test_it_is_a_provider() -> None:
     provider: Provider = INSTANCE
     assert (provider.name, provider.model) == ("sourcegraph", "")
+    assert family_of(provider.prompts_for).name == "DeepSeek-Coder"
+    assert replace(INSTANCE, model="starcoder").prompts_for == "starcoder"
 
 
 def test_the_least_that_is_sent() -> None:
