@@ -17,7 +17,6 @@ from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers import sourcegraph_refusals as refusals
 from lsp_completions.providers.base import Event, HttpRequest
 
-
 # What an instance completes code with when no model is named; few administrators choose another.
 USUAL_MODEL = "deepseek-coder-v2-lite-base"
 
