@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 LONGEST = 31 * 24 * 3600.0  # seconds; some limits count by the month
 
@@ -39,6 +38,9 @@ def in_words(seconds: float) -> str:
 
 def _moment(text: str) -> datetime | None:
     """The moment an HTTP date names. Go's servers end it with `UTC` where `GMT` is due."""
+    # Seldom needed, and slow to import.
+    from email.utils import parsedate_to_datetime
+
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
