@@ -390,7 +390,7 @@ def test_tab_is_a_tab_where_nothing_is_suggested(tmp_path: Path) -> None:
 
 
 def test_a_picture_for_people(tmp_path: Path) -> None:
-    text = '''from dataclasses import dataclass
+    text = """from dataclasses import dataclass
 
 
 @dataclass
@@ -400,16 +400,15 @@ class Item:
     quantity: int = 1
 
 
-def total(items: list[Item], discount: float = 0.0) -> float:
-    """What all of it costs, after the discount."""
-'''
-    first = "total = sum(item.price * item.quantity for item in items)"
-    knows = continues("    sub", f"{first}\n    return round(subtotal * (1 - discount), 2)\n")
+"""
+    head = "def total(items: list[Item], discount: float = 0.0) -> float:"
+    body = '''    """What all of it costs, after the discount."""
+    subtotal = sum(item.price * item.quantity for item in items)
+    return round(subtotal * (1 - discount), 2)'''
+    knows = continues(f"{head}\n    ", f"{body.lstrip()}\n")
     with editing(tmp_path, knows, text, name="shop.py", size=(72, 17)) as person:
-        person.neovim.type("Gosub")
-        screen = person.neovim.wait_for_ghost(
-            f"{first}\n    return round(subtotal * (1 - discount), 2)"
-        )
+        person.neovim.type(f"Go{head}<CR>")
+        screen = person.neovim.wait_for_ghost(body.lstrip())
         image = picture.draw(screen, title="shop.py — nvim")
         ghost = next(cell.style for row in screen.rows for cell in row if screen.is_ghost(cell))
         assert ghost.foreground is not None
@@ -419,9 +418,7 @@ def total(items: list[Item], discount: float = 0.0) -> float:
         if WRITE_PICTURES:
             image.save(PICTURE, optimize=True)
         person.take_ghost(screen.ghost)
-        assert person.saved() == (
-            f"{text}    sub{first}\n    return round(subtotal * (1 - discount), 2)\n"
-        )
+        assert person.saved() == f"{text}{head}\n{body}\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
