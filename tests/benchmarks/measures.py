@@ -88,11 +88,13 @@ class Code(Text):
             line=middle,
             character=len(f"    return value_{lines // 6}"),
         )
-        self._unfinished = iter(range(lines // 12))
+        self._functions = lines // 3
+        self._used = 0
 
     def unfinished(self) -> tuple[int, int]:
-        number = next(self._unfinished)
-        return number * 3 + 1, len(f"    value_{number} = ")
+        cycle, number = divmod(self._used, self._functions)
+        self._used += 1
+        return number * 3 + 1, len(f"    value_{number} = ") + cycle
 
 
 def minified(size: int) -> Text:
