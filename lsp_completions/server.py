@@ -22,7 +22,7 @@ from lsp_completions.generations import Generations
 from lsp_completions.notices import Notices
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
-from lsp_completions.pipeline.uris import display_path
+from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.choice import provider_for
@@ -311,7 +311,8 @@ class CompletionServer(Server):
 
     def did_change_folders(self, change: convert.FoldersChange) -> None:
         """Folders were added to or removed from the workspace."""
-        kept = [root for root in self.roots if root not in change.removed]
+        removed = {document_key(root) for root in change.removed}
+        kept = [root for root in self.roots if document_key(root) not in removed]
         self.roots = (*kept, *change.added)
 
     async def _follow_configuration(self) -> None:

@@ -2,6 +2,7 @@
 
     positions    line and column <-> columns in the editor's units; where lines end
     uris         one key per document, and the path shown to a model
+    rope         a long text in short pieces, shared between snapshots
     document     the text of an open document: replaced, never mutated
     languages    one table of languages
     context      the text around the cursor
