@@ -24,6 +24,9 @@ from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Settings
 
+# Characters beside the two windows: with the usual ones, what a window of 2,048 tokens can hold.
+ROOM_FOR_EXCERPTS = 1256
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
@@ -82,6 +85,7 @@ async def complete(request: Request, generations: Generations) -> Outcome:
         (),
         family=family_of(request.provider.prompts_for),
         repository=settings.repository,
+        budget_chars=settings.prefix_chars + settings.suffix_chars + ROOM_FOR_EXCERPTS,
         single_line=mode is Mode.LINE,
     )
 
