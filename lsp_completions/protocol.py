@@ -158,9 +158,13 @@ class Server(LanguageServer):
 
     def stop(self, code: int | None, reason: str) -> None:
         """Begin to end the process. Called from any thread, and in a signal handler."""
-        _thread.start_new_thread(_leave_later, (STUCK, 1 if code is None else code))
+        _thread.start_new_thread(self._leave_later, (code,))  # takes no lock we may hold
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._end, code, reason)
+
+    def _leave_later(self, code: int | None) -> None:
+        time.sleep(STUCK)
+        os._exit(self.protocol.exit_code if code is None else code)
 
     def _end(self, code: int | None, reason: str) -> None:
         if self._ending is not None and not self._ending.done():
@@ -414,12 +418,12 @@ class Protocol(LanguageServerProtocol):
             self._fail(id, types.INITIALIZE, error)
             return
         self._stage = _Stage.RUNNING
-        process_id = params.get("processId") if isinstance(params, dict) else None
-        if isinstance(process_id, int) and not isinstance(process_id, bool):
-            self._server.watch(process_id)
         self._answer(
             id, types.InitializeResult(capabilities=capabilities, server_info=self.server_info)
         )
+        process_id = params.get("processId") if isinstance(params, dict) else None
+        if isinstance(process_id, int) and not isinstance(process_id, bool):
+            self._server.watch(process_id)
 
     def _capabilities(self) -> types.ServerCapabilities:
         server = self._server
@@ -511,6 +515,7 @@ class Protocol(LanguageServerProtocol):
             message["params"] = params
         body = self._json(message)
         self._asked[id] = (method, future)
+        future.add_done_callback(lambda _done: self._asked.pop(id, None))
         self.send(body)
         return future
 
@@ -544,9 +549,8 @@ class Protocol(LanguageServerProtocol):
         self._cancel_all()
         for task in self._tasks:
             task.cancel()
-        for _, future in self._asked.values():
+        for _, future in tuple(self._asked.values()):
             future.cancel()
-        self._asked.clear()
         return set(self._tasks)
 
     def _json(self, message: object) -> bytes:
@@ -613,11 +617,6 @@ def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) ->
 
 def _nowhere(_body: bytes) -> None:
     """Where messages go before there is an editor."""
-
-
-def _leave_later(seconds: float, code: int) -> None:
-    time.sleep(seconds)
-    os._exit(code)
 
 
 def _leave(code: int) -> NoReturn:

@@ -15,7 +15,7 @@ def when_gone(pid: int, call: Callable[[], None]) -> bool:
 
     False, and no call ever, when `pid` cannot be seen: it belongs to another machine or container.
     """
-    if pid <= 0 or not _exists(pid):
+    if not 0 < pid < 2**31 or not _exists(pid):
         return False
     wait = _end_of(pid) or (lambda: _look(lambda: _exists(pid)))
     _wait_then(wait, call, name=f"watch {pid}")
@@ -62,7 +62,7 @@ def _exists(pid: int) -> bool:
         os.kill(pid, 0)
     except PermissionError:
         return True  # somebody else's process
-    except (OSError, OverflowError):
+    except OSError:
         return False
     return True
 

@@ -53,7 +53,8 @@ class LspClient:
         self._errors = bytearray()
         self._next_id = 1
         self._write_lock = threading.Lock()
-        threading.Thread(target=self._read_stderr, daemon=True).start()
+        self._stderr_reader = threading.Thread(target=self._read_stderr, daemon=True)
+        self._stderr_reader.start()
         if read:
             self.start_reading()
 
@@ -197,6 +198,16 @@ class LspClient:
     def stderr(self) -> str:
         """What the server wrote to stderr so far."""
         return bytes(self._errors).decode("utf-8", "replace")
+
+    def all_stderr(self) -> str:
+        """What the server wrote to stderr, to the end of it."""
+        self._stderr_reader.join(TIMEOUT)
+        return self.stderr
+
+    def wait_for_end_of_output(self) -> None:
+        """Wait until nobody holds the far end of the server's stdout any more."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: self._ended, TIMEOUT)
 
     def kill(self) -> None:
         """End the process, whatever it is doing, and close the pipes."""

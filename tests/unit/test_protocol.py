@@ -1,16 +1,28 @@
 """What needs no process: registering features, capabilities, editors that initialize oddly."""
 
+import asyncio
+import contextlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lsprotocol import types
 
 from lsp_completions.protocol import Server
 from tests.support.extra import extra_path
 
 COMPLETION = types.TEXT_DOCUMENT_COMPLETION
+
+
+METHODS = ["a", "b", "initialize", "shutdown", "no/such", "$/x", "$/cancelRequest"]
+
+
+def request(method: str, params: object, *, id: int = 0) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
 class Talk:
@@ -22,8 +34,7 @@ class Talk:
         self.server.protocol.send = lambda body: self.sent.append(json.loads(body))
 
     def request(self, method: str, params: object = None) -> dict[str, Any]:
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        self.server.protocol.receive([message])
+        self.server.protocol.receive([request(method, params)])
         return self.sent.pop()
 
     def capabilities(self, params: object = None) -> dict[str, Any]:
@@ -153,3 +164,77 @@ def test_recorded_editors_are_initialized() -> None:
     for file in recorded:
         params = json.loads(file.read_text(encoding="utf-8"))
         assert Talk().capabilities(params.get("params", params))
+
+
+# ---- laws
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text("ab", max_size=2)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["id", "x"]), inner)
+    ),
+    max_leaves=4,
+)
+messages = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | scalars,
+        "id": st.integers(0, 3) | values,
+        "method": st.sampled_from(METHODS) | values,
+        "params": values,
+        "result": values,
+        "error": values,
+    },
+)
+
+
+@given(st.lists(messages | values, max_size=8))
+def test_every_request_gets_one_answer_and_nothing_else_gets_any(stream: list[Any]) -> None:
+    talk = Talk()
+    talk.server.feature("a")(lambda params: params)
+    talk.server.feature("b")(lambda params: params["x"])
+    talk.server.protocol.receive([request("initialize", None), *stream])
+
+    wanted = Counter(
+        message["id"] for message in stream if isinstance(message, dict) and is_request(message)
+    )
+    wanted[0] += 1  # initialize
+    answers = Counter(answer["id"] for answer in talk.sent)
+    del answers[None]
+    assert answers == wanted
+
+
+def is_request(message: dict[str, Any]) -> bool:
+    id = message.get("id")
+    names_a_request = isinstance(id, int | str) or (isinstance(id, float) and id.is_integer())
+    is_answer = "method" not in message and ("result" in message or "error" in message)
+    return names_a_request and not isinstance(id, bool) and not is_answer
+
+
+async def test_nothing_is_kept_of_what_is_over() -> None:
+    talk = Talk()
+
+    @talk.server.feature("wait")
+    async def wait(_params: object) -> None:
+        await asyncio.Event().wait()
+
+    @talk.server.feature("ask")
+    async def ask(_params: object) -> None:
+        asked = talk.server.protocol.send_request_async("no/such")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asked, 0)
+
+    protocol = talk.server.protocol
+    protocol.receive([request("initialize", None, id=0)])
+    for id in range(200):
+        protocol.receive([request("ask" if id % 2 else "wait", None, id=id)])
+        await asyncio.sleep(0)
+        cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}}
+        protocol.receive([cancel])
+    while protocol._tasks:
+        await asyncio.wait(protocol._tasks)
+        await asyncio.sleep(0)
+    assert protocol._unanswered == {}
+    assert protocol._asked == {}
