@@ -33,6 +33,8 @@ class Scan:
     """Where an opener and its closer both stand in the text, in the order of the closers."""
     opened: tuple[int, ...]
     """Where the openers stand that the text leaves open, outermost first."""
+    strays: int
+    """How many closers fit nothing that is open where they stand."""
 
     @property
     def in_words(self) -> bool:
@@ -46,6 +48,7 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
     stack: list[tuple[str, int]] = [(mark, -1) for mark in inside]
     closings: list[tuple[int, str]] = []
     matched: list[tuple[int, int]] = []
+    strays = 0
 
     def close(at: int, mark: str) -> None:
         _, opened = stack.pop()
@@ -83,8 +86,12 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
         elif mark in CLOSERS:
             if stack and PARTNER.get(stack[-1][0]) == mark:
                 close(start, mark)
-            elif (comment < 0 or stack[comment][1] < 0) and all(at < 0 for _, at in stack):
+            elif comment >= 0 and stack[comment][1] >= 0:
+                pass  # In a comment of the text's own, brackets are words.
+            elif not stack or stack[-1][0] == COMMENT:
                 closings.append((start, mark))
+            else:
+                strays += 1
         elif mark in PARTNER:
             stack.append((mark, start))
         elif comment >= 0:
@@ -98,6 +105,7 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
         closings=tuple(closings),
         matched=tuple(matched),
         opened=tuple(at for _, at in stack if at >= 0),
+        strays=strays,
     )
 
 

@@ -8,9 +8,9 @@ on beyond it replaces it.
 import re
 from dataclasses import dataclass
 
-from lsp_completions.pipeline.brackets import CLOSERS, COMMENT, PARTNER, scan
+from lsp_completions.pipeline.balance import imbalance, stack_before_line
+from lsp_completions.pipeline.brackets import COMMENT, scan
 from lsp_completions.pipeline.context import CursorContext
-from lsp_completions.pipeline.surroundings import lines_below, width_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,37 +48,48 @@ def after_typing(edit: Edit, typed: str, cursor: int) -> Edit | None:
 
 
 def fit(text: str, context: CursorContext) -> tuple[str, int]:
-    """What to put at the cursor, and how many characters after it that replaces."""
+    """What to put at the cursor, and how many characters after it that replaces.
+
+    There are several ways to read how a text and the rest of the line go together; the one that
+    leaves the fewest brackets and quotes without a partner is right.
+    """
     rest = context.line_suffix
     if not rest.strip() or not text:
         return text, 0
-    for rule in (_whole_rest_at_end, _closers, _rest_within, _start_of_rest_at_end):
-        fitted = rule(text, rest, context)
-        if fitted is not None:
-            new_text, replaced = fitted
-            break
+    readings = [
+        reading
+        for read in (_rest_at_end, _same_closers, _rest_within, _start_of_rest_at_end)
+        if (reading := read(text, rest, context)) is not None
+    ]
+    if readings:
+        readings.append((text, 0))
+        text, replaced = min(
+            readings, key=lambda reading: imbalance(reading[0], reading[1], context)
+        )
     else:
-        new_text, replaced = text, 0
-    if replaced == 0 and rest[0].isspace():
-        new_text = new_text.rstrip(" \t") if new_text.strip() else new_text
-    return new_text, replaced
+        replaced = 0
+    if replaced == 0 and rest[0].isspace() and text.strip():
+        text = text.rstrip(" \t")
+    return text, replaced
 
 
-def _whole_rest_at_end(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
+def _rest_at_end(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
     """The text ends with the rest of the line: leave that to the document."""
     trimmed = text.rstrip()
     for ending in (rest.rstrip(), rest.strip()):
-        start = len(trimmed) - len(ending)
-        if trimmed.endswith(ending) and _stands_alone(text, start, len(trimmed), context):
-            return text[:start], 0
+        if trimmed.endswith(ending):
+            return text[: len(trimmed) - len(ending)], 0
     return None
 
 
-def _closers(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
+def _same_closers(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
     """The text closes what the rest of the line closes as well: each closer counts once."""
-    stack, wanted = _open_at_cursor(context)
-    ours = scan(text, context.language, stack).closings[wanted:]
+    stack = scan(context.line_prefix, context.language, stack_before_line(context)).stack
+    said = scan(text, context.language, stack)
+    ours = said.closings
     theirs = scan(rest, context.language, stack).closings
+    # What the line opens and does not close is left to the text to close first.
+    ours = ours[max(_opened_on_line(context) - len(theirs), 0) :]
     if not ours or not theirs:
         return None
 
@@ -110,31 +121,27 @@ def _rest_within(text: str, rest: str, context: CursorContext) -> tuple[str, int
     ending = rest.rstrip()
     first_line, newline, _ = text.partition("\n")
     if newline and first_line.rstrip().endswith(ending.strip()):
-        start = len(first_line.rstrip()) - len(ending.strip())
-        if _stands_alone(text, start, len(first_line), context):
-            return _replacing(text, ending, start)
-    start = first_line.find(ending) if len(ending.strip()) >= _LONG_ENOUGH else -1
-    if start >= 0 and _stands_alone(text, start, start + len(ending), context):
-        return _replacing(text, ending, start)
-    return None
+        return _replacing(text, ending, len(first_line.rstrip()) - len(ending.strip()))
+    # A single word may well come twice; a piece of code does not.
+    start = first_line.find(ending) if _PIECE_OF_CODE.search(ending.strip()) else -1
+    return _replacing(text, ending, start) if start >= 0 else None
 
 
 def _start_of_rest_at_end(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
     """The text ends with the beginning of the rest of the line."""
     trimmed = text.rstrip()
     for length in range(min(len(rest), len(trimmed), _LONGEST_OVERLAP), 0, -1):
-        if not trimmed.endswith(rest[:length]):
+        overlap = rest[:length]
+        if not trimmed.endswith(overlap):
             continue
         start = len(trimmed) - length
-        overlap = rest[:length]
         if length < _LONG_ENOUGH and overlap.strip() not in _SEPARATORS:
             continue
         if _splits_word(trimmed, start) or _splits_word(rest, length):
             continue
         if overlap.strip() == ">" and trimmed.count("<") >= trimmed.count(">"):
             continue
-        if _stands_alone(text, start, len(trimmed), context):
-            return text[:start], 0
+        return text[:start], 0
     return None
 
 
@@ -148,48 +155,10 @@ def _replacing(text: str, replaced: str, first: int) -> tuple[str, int]:
     return text, len(replaced)
 
 
-def _stands_alone(text: str, start: int, end: int, context: CursorContext) -> bool:
-    """No bracket in `text[start:end]` belongs to one before it that the text itself opened."""
-    part = text[start:end]
-    if not any(mark in part for mark in "()[]{}\"'`"):
-        return True
-    stack, wanted = _open_at_cursor(context)
-    found = scan(text, context.language, stack)
-    if any(opener < start <= closer < end for opener, closer in found.matched):
-        return False
-    closings = sum(start <= at < end for at, _ in found.closings)
-    return closings == 0 or sum(at < start for at, _ in found.closings) >= wanted
-
-
-def _open_at_cursor(context: CursorContext) -> tuple[tuple[str, ...], int]:
-    """What is open at the cursor, and how much of it the document does not close yet.
-
-    Only what the cursor's line opens is counted as unclosed.
-    """
-    language = context.language
-    before = context.prefix[: len(context.prefix) - len(context.line_prefix)]
-    outside = scan(before, language).stack
-    if not context.starts_at_top and outside and outside[-1] not in PARTNER:
-        # The window may begin inside a string, and take its end for a beginning.
-        outside = ()
-    line = scan(context.line_prefix, language, outside)
-    opened = len(
-        [mark for mark in line.stack[len(line.stack) - len(line.opened) :] if mark != COMMENT]
-    )
-    closed = len(scan(context.line_suffix, language, line.stack).closings)
-    below = lines_below(context)
-    if (
-        below
-        and below[0].lstrip()[0] in CLOSERS
-        and width_of(below[0], context) == width_of(context.line_prefix, context)
-    ):
-        closed += _leading_closers(below[0])
-    return line.stack, max(opened - closed, 0)
-
-
-def _leading_closers(line: str) -> int:
-    text = line.lstrip()
-    return len(text) - len(text.lstrip("".join(CLOSERS)))
+def _opened_on_line(context: CursorContext) -> int:
+    """How many brackets and quotes the cursor's line has opened before the cursor."""
+    found = scan(context.line_prefix, context.language, stack_before_line(context))
+    return len(found.opened) - (COMMENT in found.stack)
 
 
 def _splits_word(text: str, at: int) -> bool:
@@ -197,6 +166,7 @@ def _splits_word(text: str, at: int) -> bool:
 
 
 _WORD = re.compile(r"\w")
+_PIECE_OF_CODE = re.compile(r"\w.*[^\w\s.].*\w|^[^\w\s].*\w.*[^\w\s]")
 _LONG_ENOUGH = 4  # characters that are equal by more than chance
 _LONGEST_OVERLAP = 200
 _SEPARATORS = frozenset(",;:>")

@@ -4,6 +4,7 @@ A block's last line is certain as soon as the line after it has come, or when it
 closes the block.
 """
 
+from lsp_completions.pipeline.balance import statement_width
 from lsp_completions.pipeline.brackets import CLOSERS, PARTNER, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import (
@@ -38,6 +39,7 @@ class Extent:
         self._may_continue = False
         self._paragraph: int | None = None  # its indentation; a blank line ends a paragraph
         self._after_blank = False
+        self._continued = False
 
     def take(self, line: str) -> bool:
         """Look at one whole line, without its end. True when nothing after it is wanted."""
@@ -46,8 +48,8 @@ class Extent:
         self._taken += 1
         if not self._started:
             self._take_first(line)
-        elif self._stack and self._stack[-1] not in PARTNER:
-            # Inside a string or comment of several lines, which may be indented in any way.
+        elif self._continued or (self._stack and self._stack[-1] not in PARTNER):
+            # Inside a string, a comment or a statement that goes on, indented in any way.
             self._keep(line)
         elif line.strip():
             self._take_next(line)
@@ -68,7 +70,7 @@ class Extent:
                     self.ended = True
             if self._mode is Mode.LINE:
                 return
-            self._start(width_of(context.line_prefix, context), ours=False)
+            self._start(statement_width(context), ours=False)
             return
         if self._taken > 1 and not self._blank:
             # The model went on to a new line: that line is the suggestion.
@@ -90,7 +92,7 @@ class Extent:
             self._start(self._header_of(width), ours=False)
             self._take_next(line)
         else:
-            self._start(width, ours=False)
+            self._start(statement_width(context), ours=False)
             self._keep(line)
 
     def _start(self, header: int, *, ours: bool) -> None:
@@ -113,9 +115,12 @@ class Extent:
         closes = code[0] in CLOSERS
         ends_block = code.startswith(language.block_end or "\n") and width <= self._header
 
-        if self._ends_paragraph(width) or self._repeats_below(line, width):
+        continues = width in (self._header, self._paragraph) and code.startswith(
+            language.block_continuation or "\n"
+        )
+        if self._repeats_below(line, width) or (self._ends_paragraph(width) and not continues):
             self.ended = True
-        elif width == self._header and code.startswith(language.block_continuation or "\n"):
+        elif continues:
             self._keep_unless(
                 self._below and self._below[0].lstrip().startswith(code.split()[0]), line
             )
@@ -150,6 +155,7 @@ class Extent:
         else:
             self._stack = scan(line + "\n", self._context.language, self._stack).stack
         self.kept = self._taken
+        self._continued = line.endswith("\\")
 
     def _ends_paragraph(self, width: int) -> bool:
         return (

@@ -3,6 +3,7 @@
 import re
 from enum import Enum
 
+from lsp_completions.pipeline.balance import statement_width
 from lsp_completions.pipeline.brackets import PARTNER, code_of, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.languages import Language
@@ -42,7 +43,8 @@ def mode_for(context: CursorContext, multiline: str = "auto") -> Mode:
     if not is_blank_line(context) and code_of(opener, context.language)[-1] not in _CERTAIN:
         # Most calls and lists are closed where they are opened; the first line will tell.
         return Mode.LINE
-    return Mode.LINE if _has_content(context, width_of(opener, context)) else Mode.BLOCK
+    width = width_of(opener, context) if is_blank_line(context) else statement_width(context)
+    return Mode.LINE if _has_content(context, width) else Mode.BLOCK
 
 
 def mode_after(context: CursorContext, first_line: str) -> Mode:
@@ -67,6 +69,8 @@ def opens_block(line: str, language: Language) -> bool:
     code = code_of(line, language)
     if not code.strip():
         return False
+    if code.endswith("\\"):
+        return True
     if "</" in language.block_end and code.endswith(">"):
         tag = _LAST_TAG.search(code)
         return tag is not None and not code.endswith("/>") and tag[1].lower() not in _VOID_TAGS

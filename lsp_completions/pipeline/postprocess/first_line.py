@@ -58,7 +58,7 @@ def _one_space(text: str, context: CursorContext) -> str:
     spaces = len(text) - len(stripped)
     if spaces == 0 or not stripped.strip():
         return text
-    if spaces > 1 and _COLUMN.match(stripped):
+    if _COLUMN.match(stripped) and (spaces > 1 or context.line_prefix.endswith("  ")):
         return text
     if spaces > 1 and scan(context.line_prefix, context.language).in_words:
         return text

@@ -1,0 +1,64 @@
+"""How well a suggestion's brackets and quotes go with those around it."""
+
+from functools import lru_cache
+
+from lsp_completions.pipeline.brackets import COMMENT, PARTNER, scan
+from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.surroundings import width_of
+
+
+def imbalance(text: str, replaced: int, context: CursorContext) -> int:
+    """How many brackets and quotes have no partner, with `text` at the cursor.
+
+    `replaced` characters after the cursor give way to it. The figure is for comparing two texts at
+    one place: where windows cut the document, it is never zero.
+    """
+    language = context.language
+    inside = stack_before_line(context)
+    line = context.line_prefix + text + context.line_suffix[replaced:]
+    below = context.suffix[len(context.line_suffix) :]
+    alone = scan(line, language, inside)
+    whole = scan(line + below, language, inside)
+
+    lost = whole.strays
+    still_open = len([mark for mark in whole.stack if mark in PARTNER])
+    opened_here = len([at for at in whole.opened if at < len(line)])
+    lost += min(opened_here, still_open)
+    if alone.stack[-1:] and alone.stack[-1] not in PARTNER and alone.stack[-1] != COMMENT:
+        # A string that goes on beyond its line is one that is not closed, as a rule.
+        lost += 1
+    if COMMENT in alone.stack:
+        # The line's end ends the comment and all that is open in it.
+        lost += len(alone.stack) - 1 - alone.stack.index(COMMENT)
+
+    closed_outside = len(inside) - (len(whole.stack) - len(whole.opened))
+    for _, mark in whole.closings[closed_outside:]:
+        # What opens a brace may stand above the window; a parenthesis is not that long.
+        lost += context.starts_at_top or mark != "}"
+    return lost
+
+
+@lru_cache(maxsize=8)
+def statement_width(context: CursorContext) -> int:
+    """How far the statement is indented that the cursor's line ends, which may have begun above."""
+    lines = context.prefix.split("\n")
+    index = len(lines) - 1
+    line_start = len(context.prefix) - len(context.line_prefix)
+    found = scan(context.prefix, context.language)
+    closed_here = [opener for opener, closer in found.matched if closer >= line_start > opener]
+    if closed_here and not found.in_words:
+        index = context.prefix.count("\n", 0, min(closed_here))
+    while index and lines[index - 1].endswith("\\"):
+        index -= 1
+    return width_of(lines[index], context)
+
+
+@lru_cache(maxsize=8)
+def stack_before_line(context: CursorContext) -> tuple[str, ...]:
+    """What is open where the cursor's line begins."""
+    before = context.prefix[: len(context.prefix) - len(context.line_prefix)]
+    stack = scan(before, context.language).stack
+    if not context.starts_at_top and stack and stack[-1] not in PARTNER:
+        # The window may begin inside a string, and take its end for a beginning.
+        return ()
+    return stack
