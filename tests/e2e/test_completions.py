@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cursor import cursor
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import (
     CUT,
@@ -48,8 +49,8 @@ class Editor:
 
     def open(self, drawn: str, *, language: str = "python", name: str = "") -> dict[str, Any]:
         """Open a document; returns the params of a request at its cursor (utf-8 columns)."""
-        text = drawn.replace("█", "")
-        before = drawn.partition("█")[0].replace("\r\n", "\n").replace("\r", "\n")
+        text, offset = cursor(drawn)
+        before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
         uri = f"file:///w/{name or f'{next(self._names)}.py'}"
         document = {"uri": uri, "languageId": language, "version": 1, "text": text}
         self.client.notify("textDocument/didOpen", {"textDocument": document})
@@ -113,7 +114,7 @@ def applied(drawn: str, at: dict[str, Any], item: dict[str, Any]) -> str:
     edit = item.get("textEdit") or {"range": item["range"], "newText": item["insertText"]}
     start, end = edit["range"]["start"], edit["range"]["end"]
     assert start["line"] == end["line"] == at["position"]["line"]
-    lines = drawn.replace("█", "").split("\n")
+    lines = cursor(drawn)[0].split("\n")
     line = lines[start["line"]].encode()
     lines[start["line"]] = (
         line[: start["character"]] + edit["newText"].encode() + line[end["character"] :]
@@ -124,27 +125,33 @@ def applied(drawn: str, at: dict[str, Any], item: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("drawn", "says", "expected"),
     [
-        pytest.param("x = █\n", ["4", "2\n"], "x = 42\n", id="rest of a line"),
-        pytest.param("# 😀 é\nx = █\n", ["42"], "# 😀 é\nx = 42\n", id="after an emoji"),
-        pytest.param("s = '😀' + █\n", ["t"], "s = '😀' + t\n", id="emoji on the line"),
+        pytest.param("x = <cursor>\n", ["4", "2\n"], "x = 42\n", id="rest of a line"),
+        pytest.param("# 😀 é\nx = <cursor>\n", ["42"], "# 😀 é\nx = 42\n", id="after an emoji"),
+        pytest.param("s = '😀' + <cursor>\n", ["t"], "s = '😀' + t\n", id="emoji on the line"),
         pytest.param(
-            "a\x0cb\u2028c\nx = █\n", ["1"], "a\x0cb\u2028c\nx = 1\n", id="odd separators"
+            "a\x0cb\u2028c\nx = <cursor>\n", ["1"], "a\x0cb\u2028c\nx = 1\n", id="odd separators"
         ),
-        pytest.param("print(█)\n", ["'hi'", ")"], "print('hi')\n", id="closing bracket kept once"),
-        pytest.param("print(█)\n", ["'hi'"], "print('hi')\n", id="without the rest it is inserted"),
         pytest.param(
-            "def f(x):\n    if x:\n        █\n",
+            "print(<cursor>)\n", ["'hi'", ")"], "print('hi')\n", id="closing bracket kept once"
+        ),
+        pytest.param(
+            "print(<cursor>)\n", ["'hi'"], "print('hi')\n", id="without the rest it is inserted"
+        ),
+        pytest.param(
+            "def f(x):\n    if x:\n        <cursor>\n",
             ["return 1\n", "    return 2\n", "\n", "def g"],
             "def f(x):\n    if x:\n        return 1\n",
             id="a line where one is wanted",
         ),
         pytest.param(
-            "def f(x):█\n",
+            "def f(x):<cursor>\n",
             ["\n    y = x\n", "    return y\n", "\n\n", "def g():\n"],
             "def f(x):\n    y = x\n    return y\n",
             id="a block where one is opened",
         ),
-        pytest.param("\tx = █\r\n", ["1\r\n"], "\tx = 1\r\n", id="line ends of the document"),
+        pytest.param(
+            "\tx = <cursor>\r\n", ["1\r\n"], "\tx = 1\r\n", id="line ends of the document"
+        ),
     ],
 )
 @pytest.mark.parametrize("method", [INLINE, MENU])
@@ -158,7 +165,7 @@ def test_a_suggestion_becomes_exactly_this_text(
     item = result["items"][0]
     if item.get("insertTextFormat") == 2:
         # An editor indents the lines of a snippet like the first.
-        line = drawn.replace("█", "").split("\n")[at["position"]["line"]]
+        line = cursor(drawn)[0].split("\n")[at["position"]["line"]]
         indent = line[: len(line) - len(line.lstrip())]
         item["textEdit"]["newText"] = item["textEdit"]["newText"].replace("\n", "\n" + indent)
     assert applied(drawn, at, item) == expected
@@ -175,12 +182,14 @@ def test_a_suggestion_becomes_exactly_this_text(
 def test_every_shape_of_reply_gives_the_same(shape: dict[str, Any]) -> None:
     for editor in running_editor(NEOVIM, **shape):
         editor.says("ré", "turn 😀\n", "more\n")
-        assert texts(editor.client.result(INLINE, editor.open("x = █\n"))) == ["réturn 😀"]
+        assert texts(editor.client.result(INLINE, editor.open("x = <cursor>\n"))) == ["réturn 😀"]
 
 
 def test_what_is_sent_is_the_code_around_the_cursor_and_who_asks(neovim: Editor) -> None:
     neovim.says("1")
-    neovim.client.result(INLINE, neovim.open("before = 1\nx = █ + 2\nafter = 3\n", name="pkg/m.py"))
+    neovim.client.result(
+        INLINE, neovim.open("before = 1\nx = <cursor> + 2\nafter = 3\n", name="pkg/m.py")
+    )
     request = neovim.instance.completions[-1]
     prompt = request.json["messages"][0]["text"]
     assert "before = 1\nx = " in prompt
@@ -194,7 +203,7 @@ def test_what_is_sent_is_the_code_around_the_cursor_and_who_asks(neovim: Editor)
 def test_the_newest_request_wins_and_the_older_is_answered_null(neovim: Editor) -> None:
     gate = Gate()
     neovim.instance.script = [Answer(gate, "old"), Answer("new")]
-    at = neovim.open("x = █\n")
+    at = neovim.open("x = <cursor>\n")
     before = neovim.asked
     first = neovim.client.send(INLINE, at)
     neovim.instance.wait_until(lambda: neovim.asked == before + 1)
@@ -206,7 +215,7 @@ def test_the_newest_request_wins_and_the_older_is_answered_null(neovim: Editor) 
 
 def test_menu_and_ghost_text_do_not_supersede_each_other(neovim: Editor) -> None:
     neovim.says("1")
-    at = neovim.open("x = █\n")
+    at = neovim.open("x = <cursor>\n")
     first, second = neovim.client.send(INLINE, at), neovim.client.send(MENU, at)
     assert neovim.client.take(first)["result"]["items"]
     assert neovim.client.take(second)["result"]["items"]
@@ -215,7 +224,7 @@ def test_menu_and_ghost_text_do_not_supersede_each_other(neovim: Editor) -> None
 def test_cancelled_is_answered_so_at_once_and_hangs_up(neovim: Editor) -> None:
     neovim.says(Gate(), "late")
     before = neovim.asked
-    request = neovim.client.send(INLINE, neovim.open("x = █\n"))
+    request = neovim.client.send(INLINE, neovim.open("x = <cursor>\n"))
     neovim.instance.wait_until(lambda: neovim.asked == before + 1)
     neovim.client.cancel(request)
     assert neovim.client.take(request)["error"]["code"] == -32800
@@ -224,7 +233,7 @@ def test_cancelled_is_answered_so_at_once_and_hangs_up(neovim: Editor) -> None:
 
 def test_thirty_requests_each_cancelled_at_once_cost_the_instance_nothing(neovim: Editor) -> None:
     neovim.says("1")
-    at = neovim.open("x = █\n")
+    at = neovim.open("x = <cursor>\n")
     before = neovim.asked
     ids = []
     for _ in range(30):
@@ -242,7 +251,7 @@ def test_thirty_requests_each_cancelled_at_once_cost_the_instance_nothing(neovim
 
 def test_a_closed_document_gets_nothing_and_the_stream_is_hung_up_on(neovim: Editor) -> None:
     neovim.says(Gate(), "late")
-    at = neovim.open("x = █\n")
+    at = neovim.open("x = <cursor>\n")
     before = neovim.asked
     request = neovim.client.send(INLINE, at)
     neovim.instance.wait_until(lambda: neovim.asked == before + 1)
@@ -264,7 +273,7 @@ def test_a_document_that_moves_on_meanwhile(
 ) -> None:
     gate = Gate()
     neovim.says(gate, "return x\n")
-    at = neovim.open("█\n")
+    at = neovim.open("<cursor>\n")
     before = neovim.asked
     request = neovim.client.send(INLINE, at)
     neovim.instance.wait_until(lambda: neovim.asked == before + 1)
@@ -278,7 +287,7 @@ def test_a_document_that_moves_on_meanwhile(
 
 def test_a_selected_menu_entry_is_completed_as_if_it_stood_there(neovim: Editor) -> None:
     neovim.says("(x)\n")
-    at = neovim.open("pr█\n")
+    at = neovim.open("pr<cursor>\n")
     start = {"line": 0, "character": 0}
     info = {"range": {"start": start, "end": at["position"]}, "text": "print"}
     at["context"]["selectedCompletionInfo"] = info
@@ -292,7 +301,7 @@ def test_a_selected_menu_entry_is_completed_as_if_it_stood_there(neovim: Editor)
 
 def test_acceptance_is_reported_by_a_command_that_never_fails(neovim: Editor) -> None:
     neovim.says("1")
-    command = neovim.client.result(INLINE, neovim.open("x = █\n"))["items"][0]["command"]
+    command = neovim.client.result(INLINE, neovim.open("x = <cursor>\n"))["items"][0]["command"]
     for arguments in (command["arguments"], command["arguments"], [], None, [3], ["never"]):
         call = {"command": command["command"], "arguments": arguments}
         assert neovim.client.result("workspace/executeCommand", call) is None
@@ -324,7 +333,7 @@ def test_strange_parameters_are_understood_or_refused(
     neovim: Editor, params: dict[str, Any], code: int
 ) -> None:
     neovim.says("1")
-    answer = neovim.client.request(INLINE, {**neovim.open("x = █"), **params})
+    answer = neovim.client.request(INLINE, {**neovim.open("x = <cursor>"), **params})
     assert answer.get("error", {"code": 0})["code"] == code
 
 
@@ -332,7 +341,7 @@ def test_a_change_that_cannot_be_read_leaves_its_document_silent_until_it_comes_
     neovim: Editor,
 ) -> None:
     neovim.says("1")
-    at = neovim.open("x = █\n")
+    at = neovim.open("x = <cursor>\n")
     broken = {"textDocument": {**at["textDocument"], "version": 2}, "contentChanges": [{"text": 1}]}
     neovim.client.notify("textDocument/didChange", broken)
     assert neovim.client.result(INLINE, at) == {"items": []}
@@ -342,7 +351,7 @@ def test_a_change_that_cannot_be_read_leaves_its_document_silent_until_it_comes_
 
 
 def test_the_menu_is_left_to_others_where_ghost_text_is_shown(neovim: Editor) -> None:
-    at = neovim.open("x.█\n")
+    at = neovim.open("x.<cursor>\n")
     before = neovim.asked
     at["context"] = {"triggerKind": 2, "triggerCharacter": "."}
     assert neovim.client.result(MENU, at) == {"isIncomplete": False, "items": []}
@@ -351,7 +360,7 @@ def test_the_menu_is_left_to_others_where_ghost_text_is_shown(neovim: Editor) ->
 
 def test_the_menu_serves_editors_without_ghost_text(helix: Editor) -> None:
     helix.says("foo(1)\n")
-    at = helix.open("x.█\n")
+    at = helix.open("x.<cursor>\n")
     at["context"] = {"triggerKind": 2, "triggerCharacter": "."}
     (item,) = helix.client.result(MENU, at)["items"]
     assert item["label"] == "foo(1)"
@@ -361,14 +370,14 @@ def test_the_menu_serves_editors_without_ghost_text(helix: Editor) -> None:
 def test_a_slow_model_does_not_hold_up_the_menu() -> None:
     for editor in running_editor(HELIX, initializationOptions={"menuDeadline": 0.05}):
         editor.says(Gate(), "late")
-        result = editor.client.result(MENU, editor.open("x = █\n"))
+        result = editor.client.result(MENU, editor.open("x = <cursor>\n"))
         assert result == {"isIncomplete": True, "items": []}
 
 
 def test_at_its_deadline_the_menu_gets_the_lines_that_are_there() -> None:
     for editor in running_editor(HELIX, initializationOptions={"menuDeadline": 0.5}):
         editor.says("\n    a = 1\n    b = ", Gate(), "late")
-        at = editor.open("def f():█\n")
+        at = editor.open("def f():<cursor>\n")
         # On a busy machine not even these may be there in time.
         while not (items := (result := editor.client.result(MENU, at))["items"]):
             assert result["isIncomplete"]
@@ -407,7 +416,7 @@ def test_what_the_menu_offers(
 def test_a_failure_is_told_once_until_it_has_worked_again(reply: Any, said: str) -> None:
     for editor in running_editor(NEOVIM):
         editor.instance.script = reply
-        at = editor.open("x = █\n")
+        at = editor.open("x = <cursor>\n")
         for _ in range(3):
             assert editor.client.result(INLINE, at) == {"items": []}
         assert said in editor.client.expect("window/showMessage")["message"]
@@ -421,7 +430,7 @@ def test_a_failure_is_told_once_until_it_has_worked_again(reply: Any, said: str)
 
 def test_a_broken_stream_shows_its_whole_lines_only(neovim: Editor) -> None:
     neovim.says("\n    a = 1\n    b = comp", CUT, "ute()\n")
-    result = neovim.client.result(INLINE, neovim.open("def f():█\n"))
+    result = neovim.client.result(INLINE, neovim.open("def f():<cursor>\n"))
     assert texts(result) == ["\n    a = 1"]
 
 
@@ -466,7 +475,7 @@ def test_settings_come_from_the_file_the_environment_and_the_editor(tmp_path: Pa
         while not any(r["method"] == "workspace/configuration" for r in client.requests):
             client.settle()
         client.settle()
-        editor.client.result(INLINE, editor.open("x = █\n"))
+        editor.client.result(INLINE, editor.open("x = <cursor>\n"))
         body = instance.completions[-1].json
         assert (body["model"], body["maxTokensToSample"]) == ("from-file", 9)
         assert (body["temperature"], body["topP"]) == (0.5, 0.25)

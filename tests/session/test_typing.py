@@ -1,0 +1,37 @@
+import pytest
+
+from lsp_completions.pipeline.document import Position, Range, TextChange
+from lsp_completions.pipeline.positions import PositionEncoding
+from lsp_completions.session import Typing
+
+URI = "file:///w/a.py"
+
+
+def typed(text: str, line: int = 0, character: int = 0) -> TextChange:
+    place = Position(line, character)
+    return TextChange(Range(place, place), text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "later", "cursor", "expected"),
+    [
+        pytest.param([typed("a")], 0.05, Position(0, 1), True, id="one letter, at once"),
+        pytest.param([typed("😀")], 0.05, Position(0, 2), True, id="in the editor's units"),
+        pytest.param([typed("a")], 0.5, Position(0, 1), False, id="some time after"),
+        pytest.param([typed("a")], 0.05, Position(0, 0), False, id="the cursor is elsewhere"),
+        pytest.param([typed("abc")], 0.05, Position(0, 3), False, id="pasted or accepted"),
+        pytest.param([typed("\n")], 0.05, Position(1, 0), False, id="a new line"),
+        pytest.param([typed("a"), typed("b", 0, 1)], 0.05, Position(0, 2), False, id="a batch"),
+        pytest.param([TextChange(None, "a")], 0.05, Position(0, 1), False, id="the whole text"),
+        pytest.param([], 0.05, Position(0, 0), False, id="nothing"),
+    ],
+)
+def test_what_was_typed_this_moment(
+    changes: list[TextChange], later: float, cursor: Position, expected: bool
+) -> None:
+    now = 100.0
+    typing = Typing(clock=lambda: now)
+    typing.changed(URI, changes, PositionEncoding.UTF16)
+    now += later
+    assert typing.just_typed("file:/w/%61.py", cursor) is expected
+    assert not typing.just_typed("file:///w/b.py", cursor)

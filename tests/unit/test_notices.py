@@ -1,0 +1,72 @@
+import pytest
+
+from lsp_completions.errors import (
+    CompletionsError,
+    ConfigurationError,
+    Interrupted,
+    NotAuthorized,
+    Refused,
+    Reply,
+    TimedOut,
+    UnexpectedReply,
+    Unreachable,
+)
+from lsp_completions.notices import PATIENCE, Notices
+
+BUSY = Refused("busy", reply=Reply(status=503, headers={}, body=""))
+WRONG_MODEL = Refused("no such model", reply=Reply(status=400, headers={}, body=""))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConfigurationError("set it"),
+        NotAuthorized("log in"),
+        UnexpectedReply("a page"),
+        Unreachable("no host"),
+        WRONG_MODEL,
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_the_user_can_mend_is_told_at_once_and_once(error: CompletionsError) -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    for _ in range(10):
+        notices.failed(error)
+    assert told == [str(error)]
+
+
+@pytest.mark.parametrize(
+    "error", [TimedOut("late"), Interrupted("cut"), BUSY], ids=lambda error: type(error).__name__
+)
+def test_a_passing_trouble_is_told_when_it_goes_on(error: CompletionsError) -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    for _ in range(PATIENCE - 1):
+        notices.failed(error)
+    notices.worked()
+    for _ in range(PATIENCE - 1):
+        notices.failed(error)
+    assert told == []
+    notices.failed(error)
+    notices.failed(error)
+    assert told == [str(error)]
+
+
+def test_what_comes_back_after_it_worked_is_told_again() -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    notices.failed(NotAuthorized("log in"))
+    notices.worked()
+    notices.failed(NotAuthorized("log in"))
+    assert told == ["log in", "log in"]
+
+
+def test_two_causes_are_two_messages() -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    notices.problem("topK must be a number.")
+    notices.problem("menu must be auto, on or off.")
+    notices.problem("topK must be a number.")
+    notices.failed(Unreachable("no host"))
+    assert told == ["topK must be a number.", "menu must be auto, on or off.", "no host"]
