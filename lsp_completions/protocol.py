@@ -26,6 +26,9 @@ when it has a handler; `del server.handlers[method]` withdraws it. `initialized`
 method None) is logged and given to `server.on_unreadable(method, params)`: override it to mark
 documents stale.
 
+**stdout** is the protocol's alone: what is printed goes to stderr, and what is written to stderr,
+by print or by a logging handler that existed before `serve_stdio`, waits for nobody to read it.
+
 **To the editor**: all of pygls' `window_log_message`, `workspace_configuration_async`,
 `client_register_capability_async`, `work_done_progress`, and `server.protocol.notify(method,
 params)` with lsprotocol values or plain JSON. A null result is None; an answer to a request that
@@ -61,7 +64,16 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
 from lsp_completions.errors import CompletionsError, InvalidParams
-from lsp_completions.stdio import Damage, Reader, Writer, take_pipes, when_gone, when_orphaned
+from lsp_completions.stdio import (
+    Damage,
+    Reader,
+    Stderr,
+    Writer,
+    frame,
+    take_pipes,
+    when_gone,
+    when_orphaned,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -142,6 +154,7 @@ class Server(LanguageServer):
         code = 1
         try:
             incoming, outgoing = take_pipes()
+            _replace_stderr()
             loop = asyncio.new_event_loop()
             asyncio.set_event_loop(loop)
             code = loop.run_until_complete(self._serve(incoming, outgoing, editor_pid))
@@ -187,7 +200,7 @@ class Server(LanguageServer):
             on_end=partial(self.stop, None, "end of input"),
             may_read=writer.has_room,
         )
-        self.protocol.send = writer.write
+        self.protocol.send = lambda body: writer.write(frame(body))
         writer.start()
         reader.start(self._loop)
 
@@ -205,9 +218,12 @@ class Server(LanguageServer):
                 _log.warning("%d things were still running at the end", len(late))
 
     def _catch_signals(self) -> None:
+        caught: list[int] = []
+
         def on_signal(number: int, _frame: object) -> None:
-            if self._ending is None or self._ending.done():
+            if caught:
                 os._exit(128 + number)  # asked twice
+            caught.append(number)
             self.stop(128 + number, signal.Signals(number).name)
 
         for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK"):
@@ -619,12 +635,19 @@ def _nowhere(_body: bytes) -> None:
     """Where messages go before there is an editor."""
 
 
+def _replace_stderr() -> None:
+    """Let nobody wait for an editor that does not read our stderr: neither prints nor logs."""
+    before = sys.stderr
+    sys.stdout = sys.stderr = Stderr()
+    for logger in (logging.getLogger(), logging.getLogger("lsp_completions")):
+        for handler in logger.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is before:
+                handler.setStream(sys.stderr)
+
+
 def _leave(code: int) -> NoReturn:
     """End the process without waiting for anybody's threads."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            continue
     logging.shutdown()
+    if isinstance(sys.stderr, Stderr):
+        sys.stderr.finish(FLUSH)
     os._exit(code)

@@ -5,13 +5,14 @@
 """
 
 from lsp_completions.stdio.framing import Damage, Frames, frame
-from lsp_completions.stdio.pipes import Reader, Writer, take_pipes
+from lsp_completions.stdio.pipes import Reader, Stderr, Writer, take_pipes
 from lsp_completions.stdio.watch import when_gone, when_orphaned
 
 __all__ = [
     "Damage",
     "Frames",
     "Reader",
+    "Stderr",
     "Writer",
     "frame",
     "take_pipes",

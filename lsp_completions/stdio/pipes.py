@@ -1,22 +1,25 @@
 """The threads that read from the editor and write to it, so that neither can stop the event loop.
 
 Memory is bounded by not reading: while the editor leaves our answers lying, or the loop is behind,
-its requests wait in the pipe.
+its requests wait in the pipe. What we say on stderr is dropped when nobody reads it.
 """
 
 import asyncio
+import io
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
 
-from lsp_completions.stdio.framing import Frames, frame
+from lsp_completions.stdio.framing import Frames
 
 CHUNK = 64 * 1024  # a pipe's size on Linux: what was written at once arrives at once
 
 MAX_UNREAD = 16 * 1024 * 1024
 """Bytes the editor may leave unread before we stop reading from it."""
+
+MAX_UNREAD_STDERR = 256 * 1024
 
 MAX_BATCHES = 64  # read and not yet looked at by the loop
 
@@ -24,7 +27,7 @@ MAX_BATCHES = 64  # read and not yet looked at by the loop
 def take_pipes() -> tuple[int, int]:
     """File descriptors for reading from and writing to the editor, ours alone.
 
-    What anybody prints goes to stderr from now on, and a child process finds an empty stdin.
+    What anybody writes to stdout goes to stderr from now on, and who reads stdin finds it empty.
     """
     binary = getattr(os, "O_BINARY", 0)
     sys.stdout.flush()
@@ -37,7 +40,6 @@ def take_pipes() -> tuple[int, int]:
         os.dup2(nothing, 1)
         os.dup2(nothing, 2)
     os.close(nothing)
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     for descriptor in (incoming, outgoing):
         if sys.platform == "win32":
             import msvcrt
@@ -49,32 +51,38 @@ def take_pipes() -> tuple[int, int]:
 
 
 class Writer:
-    """Writes to the editor from a thread of its own; `write` never waits."""
+    """Writes to a pipe from a thread of its own; `write` never waits."""
 
-    def __init__(self, descriptor: int, *, on_broken: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        *,
+        on_broken: Callable[[], None] = lambda: None,
+        max_unread: int = MAX_UNREAD,
+    ) -> None:
         self._descriptor = descriptor
         self._on_broken = on_broken
+        self._max_unread = max_unread
         self._changed = threading.Condition()
         self._waiting: deque[bytes] = deque()
         self._unread = 0  # bytes
         self._broken = False
         self.has_room = threading.Event()
-        """Clear while the editor has left too much unread."""
+        """Clear while too much is unread."""
         self.has_room.set()
 
     def start(self) -> None:
         """Begin to write."""
         threading.Thread(target=self._run, name="writer", daemon=True).start()
 
-    def write(self, body: bytes) -> None:
-        """Send `body` as one message, after all before it. Called from any thread."""
-        data = frame(body)
+    def write(self, data: bytes) -> None:
+        """Write `data` whole, after all before it. Called from any thread."""
         with self._changed:
             if self._broken:
                 return
             self._waiting.append(data)
             self._unread += len(data)
-            if self._unread > MAX_UNREAD:
+            if self._unread > self._max_unread:
                 self.has_room.clear()
             self._changed.notify_all()
 
@@ -97,7 +105,7 @@ class Writer:
                     view = view[os.write(self._descriptor, view) :]
                 with self._changed:
                     self._unread -= len(data)
-                    if self._unread <= MAX_UNREAD // 2:
+                    if self._unread <= self._max_unread // 2:
                         self.has_room.set()
                     self._changed.notify_all()
         except OSError:
@@ -118,6 +126,30 @@ class Writer:
             while data and self._waiting and self._waiting[0] and len(data) < CHUNK:
                 data += self._waiting.popleft()
             return data or None
+
+
+class Stderr(io.TextIOBase):
+    """stderr for an editor that may not read it: what finds no room is lost, and nobody waits."""
+
+    encoding = "utf-8"
+
+    def __init__(self) -> None:
+        self._writer = Writer(os.dup(2), max_unread=MAX_UNREAD_STDERR)
+        self._writer.start()
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Write `text`, or lose it."""
+        if self._writer.has_room.is_set():
+            self._writer.write(text.encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def finish(self, timeout: float) -> None:
+        """Wait until everything is written, or `timeout` is over."""
+        self._writer.flush(timeout)
 
 
 class Reader:

@@ -532,3 +532,11 @@ def test_an_editor_that_does_not_read_stops_nothing() -> None:
 def test_large_messages_both_ways(running: LspClient) -> None:
     text = 'é🎈\u2028\x00"\\' * 400_000
     assert running.result("test/echo", text) == text
+
+
+def test_an_editor_that_does_not_read_stderr_stops_nothing() -> None:
+    with LspClient.start(ARGV, read_stderr=False) as client:
+        client.initialize()
+        client.send_bytes(b"Content-Length: 1\r\n\r\n{" * 20_000)
+        assert client.result("test/echo", "well") == "well"
+        assert client.stop() == 0

@@ -4,6 +4,7 @@ Run as `python -m tests.support.echo_server`, by the end-to-end tests of that la
 """
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -239,6 +240,7 @@ async def hang() -> None:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
     server.on_stop += [fail_to_clean_up, clean_up]
     if "--hang-at-end" in sys.argv:
         server.on_stop.append(hang)

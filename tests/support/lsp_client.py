@@ -39,7 +39,13 @@ class LspClient:
 
     NO_ANSWER = object()
 
-    def __init__(self, process: "subprocess.Popen[bytes]", *, read: bool = True) -> None:
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        *,
+        read: bool = True,
+        read_stderr: bool = True,
+    ) -> None:
         self.process = process
         self.answers: dict[str, Any] = {"client/registerCapability": None}
         self.requests: list[Message] = []
@@ -54,7 +60,8 @@ class LspClient:
         self._next_id = 1
         self._write_lock = threading.Lock()
         self._stderr_reader = threading.Thread(target=self._read_stderr, daemon=True)
-        self._stderr_reader.start()
+        if read_stderr:
+            self._stderr_reader.start()
         if read:
             self.start_reading()
 
@@ -66,10 +73,12 @@ class LspClient:
         cwd: Path | str | None = None,
         *,
         read: bool = True,
+        read_stderr: bool = True,
     ) -> Self:
         """Start `argv`. `env` is laid over this process's environment; None removes a name.
 
-        With `read=False` nothing reads the server's stdout until `start_reading`.
+        With `read=False` nothing reads the server's stdout until `start_reading`,
+        with `read_stderr=False` nothing ever reads its stderr.
         """
         full: dict[str, str] = dict(os.environ)
         for name, value in (env or {}).items():
@@ -88,6 +97,7 @@ class LspClient:
                 bufsize=0,
             ),
             read=read,
+            read_stderr=read_stderr,
         )
 
     # ---- out
@@ -219,6 +229,9 @@ class LspClient:
         if not self._reading:
             assert self.process.stdout is not None
             self.process.stdout.close()
+        if not self._stderr_reader.ident:
+            assert self.process.stderr is not None
+            self.process.stderr.close()
         # The threads that read see the end of output and close the other pipes,
         # unless somebody else still holds their far ends.
 
