@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +23,12 @@ FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
 WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
-# Neovim shows a menu of one item only when asked to; otherwise it inserts the item.
-MENU = "vim.o.completeopt = 'menuone,noselect,popup'\n"
-
 pytestmark = pytest.mark.skipif(
     executable() is None,
     reason="needs Neovim 0.12: on PATH, or LSP_COMPLETIONS_NVIM=$(tests/editors/install_neovim.sh)",
 )
+
+WITH_MENU = ("config", "menu config")
 
 LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
@@ -101,7 +100,7 @@ def editing(
     name: str = "work.py",
     line_end: str = "\n",
     size: tuple[int, int] = (80, 20),
-    more_config: str = "",
+    config: Sequence[str] = ("config",),
 ) -> Iterator[Editing]:
     """Neovim with `text` in a file, the server attached to it, and a model that says `script`.
 
@@ -121,7 +120,7 @@ def editing(
         with running_neovim(
             path,
             home=home,
-            config=documented_config() + more_config,
+            config=documented(*config),
             environment=environment,
             size=size,
         ) as neovim:
@@ -142,12 +141,11 @@ def set_up(home: Path) -> None:
     (config / "lsp-completions" / "config.toml").write_text('model = "fireworks/starcoder-16b"\n')
 
 
-def documented_config() -> str:
-    """The lines that the README says to add to `init.lua`."""
+def documented(*marks: str) -> str:
+    """The lines that the README says to add to `init.lua`, by the comments before them."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- config -->\s*```lua\n(.*?)```", text, re.DOTALL)
-    assert found is not None
-    return found[1]
+    blocks = dict(re.findall(r"<!-- (.*?) -->\s*```lua\n(.*?)```", text, re.DOTALL))
+    return "".join(blocks[mark] for mark in marks)
 
 
 def command(folder: Path) -> Path:
@@ -306,7 +304,7 @@ def test_one_undo_takes_the_suggestion_back(tmp_path: Path, line_end: str) -> No
 def test_a_menu_item_of_several_lines_in_an_indented_line(tmp_path: Path, line_end: str) -> None:
     text = "class Box:\n    def area(self):\n        pass\n"
     knows = continues("for side in self", '.sides:\n            cost = f"${side}"\n')
-    with editing(tmp_path, knows, text, line_end=line_end, more_config=MENU) as person:
+    with editing(tmp_path, knows, text, line_end=line_end, config=WITH_MENU) as person:
         person.neovim.type("Gccfor side in self")
         person.take_menu_item("self.sides: …")
         assert person.saved() == (
@@ -315,9 +313,19 @@ def test_a_menu_item_of_several_lines_in_an_indented_line(tmp_path: Path, line_e
         )
 
 
+def test_a_single_item_is_inserted_without_a_menu(tmp_path: Path) -> None:
+    knows = continues("    if a", "ll(items):\n        return 1\n")
+    with editing(tmp_path, knows, "def some(items):\n") as person:
+        person.neovim.type("Goif a<C-x><C-o>")
+        shown = "all(items): …"
+        person.neovim.wait_for("the item", lambda: shown in person.neovim.screen.text)
+        person.neovim.type(" or 2")
+        assert person.saved() == "def some(items):\n    if all(items):\n        return 1 or 2\n"
+
+
 def test_a_menu_item_of_one_line(tmp_path: Path) -> None:
     knows = continues("retu", "rn a + b")
-    with editing(tmp_path, knows, "def add(a, b):\n", more_config=MENU) as person:
+    with editing(tmp_path, knows, "def add(a, b):\n", config=WITH_MENU) as person:
         person.neovim.type("Goretu")
         person.take_menu_item("return a + b")
         assert person.saved() == "def add(a, b):\n    return a + b\n"

@@ -5,6 +5,4 @@
 return {
   cmd = { 'lsp-completions' },
   root_markers = { '.git' },
-  -- The settings that the README lists, for example { model = 'fireworks/starcoder' }.
-  init_options = {},
 }
