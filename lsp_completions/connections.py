@@ -18,6 +18,7 @@ from lsp_completions.network import (
     Proxies,
     Report,
     machine_proxies,
+    place,
     trust_everyone_the_system_trusts,
 )
 
@@ -106,26 +107,26 @@ class Connections:
 
     def _upstream(self, url: str, context: ssl.SSLContext | None) -> httpcore.Proxy | None:
         """Read a proxy's URL; `None`, and a report, when we cannot go through it."""
-        reason = ""
         try:
-            proxy = httpx.Proxy(url)
+            proxy = httpx.Proxy(url) if place(url) else None
         except (httpx.InvalidURL, ValueError):
+            proxy = None
+        if proxy is None:
             reason = "its address cannot be read"
+        elif proxy.url.scheme.startswith("socks") and not importlib.util.find_spec("socksio"):
+            reason = "SOCKS needs the package socksio"
         else:
-            if proxy.url.scheme.startswith("socks") and not importlib.util.find_spec("socksio"):
-                reason = "SOCKS needs the package socksio"
-            else:
-                return httpcore.Proxy(
-                    httpcore.URL(
-                        scheme=proxy.url.raw_scheme,
-                        host=proxy.url.raw_host,
-                        port=proxy.url.port,
-                        target=proxy.url.raw_path,
-                    ),
-                    auth=proxy.raw_auth,
-                    headers=proxy.headers.raw,
-                    ssl_context=context if proxy.url.scheme == "https" else None,
-                )
+            return httpcore.Proxy(
+                httpcore.URL(
+                    scheme=proxy.url.raw_scheme,
+                    host=proxy.url.raw_host,
+                    port=proxy.url.port,
+                    target=proxy.url.raw_path,
+                ),
+                auth=proxy.raw_auth,
+                headers=proxy.headers.raw,
+                ssl_context=context if proxy.url.scheme == "https" else None,
+            )
         self._unusable.add(url)
         self._report(f"The proxy this machine names is not used: {reason}.")
         return None

@@ -6,17 +6,15 @@ behind them goes on generating.
 """
 
 import asyncio
-import json
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import httpcore
 import httpx
-from httpx_sse import EventSource
 
 from lsp_completions.connections import Connections
 from lsp_completions.errors import (
@@ -29,7 +27,9 @@ from lsp_completions.errors import (
     UnexpectedReply,
     Unreachable,
 )
-from lsp_completions.failures import explain, place
+from lsp_completions.event_stream import BOM, MAX_BYTES, chunks_of, stream_events
+from lsp_completions.failures import explain
+from lsp_completions.network import place
 from lsp_completions.providers.base import Event, HttpRequest
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# One event, or a whole answer: a completion is a few KiB.
-_MAX_BYTES = 1024 * 1024
 # Of an answer that is no success, as much as a sentence about it could need.
 _MAX_REFUSAL_BYTES = 4096
 # How long the explanation may take that follows such a status.
@@ -49,6 +47,10 @@ _DRAIN_SECONDS = 0.1
 _READ_AHEAD = 64
 # A reused connection that the server has closed meanwhile shows as one of these.
 _DEAD_CONNECTION = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+# httpx lets some of what anyio and the resolver raise pass as it is.
+_NETWORK_TROUBLE = (httpx.HTTPError, OSError, UnicodeError, ExceptionGroup)
+# What our HTTP library says itself about the body.
+_FRAMING = ("content-length", "transfer-encoding")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*")
 
 
@@ -152,7 +154,7 @@ class Exchange:
                 self._closing = False
                 await self._attempt(request)
             return
-        except httpx.HTTPError as error:
+        except _NETWORK_TROUBLE as error:
             failure = explain(
                 error, host=self._host, proxy=self._connections.proxy_for(request.url)
             )
@@ -173,7 +175,11 @@ class Exchange:
         return self._connections.client.build_request(
             self._request.method,
             url,
-            headers=[(name, value.strip()) for name, value in self._request.headers],
+            headers=[
+                (name, value.strip())
+                for name, value in self._request.headers
+                if name.lower() not in _FRAMING
+            ],
             content=self._request.body,
             # Only connecting is timed by httpx: its other limits start anew with each read.
             timeout=httpx.Timeout(None, connect=self._timeouts.connect),
@@ -244,7 +250,7 @@ class Exchange:
         self._too_late = lambda _: refused()
         self._deadline(_REFUSAL_SECONDS, lambda: self._expire(refused()))
         try:
-            async with _chunks(response) as chunks:
+            async with chunks_of(response) as chunks:
                 async for chunk in chunks:
                     body += chunk
                     if len(body) > _MAX_REFUSAL_BYTES:
@@ -255,30 +261,25 @@ class Exchange:
 
     async def _read_whole(self, response: httpx.Response) -> None:
         body = bytearray()
-        async with _chunks(response) as chunks:
+        async with chunks_of(response) as chunks:
             async for chunk in chunks:
                 body += chunk
-                if len(body) > _MAX_BYTES:
+                if len(body) > MAX_BYTES:
                     raise UnexpectedReply(f"{self._host} answered with more than 1 MiB.")
         if not body.strip():
             raise UnexpectedReply(f"{self._host} answered {response.status_code} and no text.")
         self._inbox.put_nowait(Event(data=_decoded(body)))
 
     async def _read_events(self, response: httpx.Response) -> None:
-        stream = _EventBytes(response, self._host)
-        source = EventSource(httpx.Response(200, headers=_EVENTS_IN_UTF_8, stream=stream))
-        async with aclosing(source.aiter_sse()) as events:
-            async for sse in events:
-                stream.since_event = 0
+        async with aclosing(stream_events(response, self._host)) as events:
+            async for event in events:
                 if self._stage is _Stage.FINISHED:
                     continue
-                if sse.data:
-                    if stream.ended and not _is_whole(sse.data):
-                        raise Interrupted(f"The answer of {self._host} broke off within an event.")
+                if event.data:
                     self._stage = _Stage.STREAMING
                     await self._room.acquire()
-                    self._inbox.put_nowait(Event(name=sse.event, data=sse.data))
-                if sse.event == "done" or sse.data == "[DONE]":
+                    self._inbox.put_nowait(event)
+                if event.name == "done" or event.data == "[DONE]":
                     self._stage = _Stage.FINISHED
                     self._drop_deadlines()
                     self._deadline(_DRAIN_SECONDS, self.cancel)
@@ -317,59 +318,8 @@ class Exchange:
         self._deadlines.clear()
 
 
-class _EventBytes(httpx.AsyncByteStream):
-    """A stream's bytes as httpx-sse 0.4.3 reads them without loss.
-
-    It takes a byte-order mark for part of the first field and drops an event that the end of the
-    body leaves open; so the mark is taken off and a blank line added at the end.
-    """
-
-    def __init__(self, response: httpx.Response, host: str) -> None:
-        self._response = response
-        self._host = host
-        self.since_event = 0
-        self.ended = False
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        mark: bytes | None = b""
-        async with _chunks(self._response) as chunks:
-            async for chunk in chunks:
-                self.since_event += len(chunk)
-                if self.since_event > _MAX_BYTES:
-                    raise UnexpectedReply(f"{self._host} sent an event of more than 1 MiB.")
-                if mark is not None:
-                    mark += chunk
-                    if len(mark) < len(_BOM) and _BOM.startswith(mark):
-                        continue
-                    chunk, mark = mark.removeprefix(_BOM), None
-                if chunk:
-                    yield chunk
-        self.ended = True
-        yield (mark or b"") + b"\n\n"
-
-
-_BOM = b"\xef\xbb\xbf"
-# A stream is UTF-8 whatever its charset says; httpx-sse would go by the charset.
-_EVENTS_IN_UTF_8 = {"content-type": "text/event-stream; charset=utf-8"}
-
-
-def _chunks(response: httpx.Response) -> "aclosing[AsyncGenerator[bytes, None]]":
-    return aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes()))
-
-
-def _is_whole(data: str) -> bool:
-    """Whether an event that only the end of the body has closed was meant to end there."""
-    if not data.startswith("{"):
-        return True
-    try:
-        json.loads(data)
-    except ValueError:
-        return False
-    return True
-
-
 def _decoded(body: bytes | bytearray) -> str:
-    return body.removeprefix(_BOM).decode("utf-8", "replace")
+    return body.removeprefix(BOM).decode("utf-8", "replace")
 
 
 def _read_url(url: str) -> httpx.URL | None:
@@ -377,7 +327,7 @@ def _read_url(url: str) -> httpx.URL | None:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         return None
-    return parsed if parsed.scheme in ("http", "https") and parsed.host else None
+    return parsed if parsed.scheme in ("http", "https") and place(url) else None
 
 
 def _target(response: httpx.Response) -> str:

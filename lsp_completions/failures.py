@@ -10,7 +10,6 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -22,9 +21,10 @@ from lsp_completions.errors import (
     UnexpectedReply,
     Unreachable,
 )
+from lsp_completions.network import place
 
 
-def explain(error: httpx.HTTPError, *, host: str, proxy: str | None) -> CompletionsError:
+def explain(error: Exception, *, host: str, proxy: str | None) -> CompletionsError:
     """Turn `error`, met on the way to `host`, into ours."""
     way = f"{host} through the proxy {place(proxy)}" if proxy else host
     match error:
@@ -48,17 +48,6 @@ def explain(error: httpx.HTTPError, *, host: str, proxy: str | None) -> Completi
             return UnexpectedReply(f"{host} does not speak HTTP as expected.")
         case _:
             return Interrupted(f"The connection to {host} broke: {_reason(error)}.")
-
-
-def place(url: str) -> str:
-    """Return the host of `url`, with its port where it names one, and nothing else."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return "the endpoint"
-    host = f"[{host}]" if ":" in host else host
-    return f"{host}:{port}" if port else host or "the endpoint"
 
 
 def _reason(error: BaseException) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 Report = Callable[[str], None]
@@ -51,6 +52,17 @@ def is_loopback(host: str) -> bool:
         return True
     address = _address(host)
     return address is not None and address.is_loopback
+
+
+def place(url: str) -> str:
+    """Return the host of `url`, with its port where it names one; empty when it has none."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{host}:{port}" if host and port else host
 
 
 @dataclass(frozen=True, slots=True)

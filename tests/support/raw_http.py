@@ -48,7 +48,7 @@ class RawServer:
         ssl_context: ssl.SSLContext | None = None,
         name: str | None = None,
     ) -> None:
-        self.replies = replies
+        self.replies: Sequence[Reply] = replies
         self.requests: list[Request] = []
         self.connections = 0
         self.open = 0
@@ -104,7 +104,8 @@ class RawServer:
         self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").splitlines()
-        headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+        fields = [line.split(": ", 1) for line in head[1:] if line]
+        headers = {name.lower(): value for name, value in fields}
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         self.requests.append(Request(number, head[0], headers, body))
         await self._note()
