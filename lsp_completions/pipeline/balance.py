@@ -21,9 +21,15 @@ def imbalance(text: str, replaced: int, context: CursorContext) -> int:
     whole = scan(line + below, language, inside)
 
     lost = whole.strays
-    still_open = len([mark for mark in whole.stack if mark in PARTNER])
-    opened_here = len([at for at in whole.opened if at < len(line)])
-    lost += min(opened_here, still_open)
+    from_outside = len(whole.stack) - len(whole.opened)
+    for index, mark in enumerate(whole.stack):
+        if index < from_outside:
+            # What closes a brace may stand below the window; a parenthesis is not that long.
+            lost += mark in "(["
+        elif mark in PARTNER:
+            at = whole.opened[index - from_outside]
+            # A brace at the line's end begins a block, whose end is yet to be written.
+            lost += at < len(line) and (mark != "{" or line[at + 1 :].strip() != "")
     if alone.stack[-1:] and alone.stack[-1] not in PARTNER and alone.stack[-1] != COMMENT:
         # A string that goes on beyond its line is one that is not closed, as a rule.
         lost += 1
@@ -31,9 +37,7 @@ def imbalance(text: str, replaced: int, context: CursorContext) -> int:
         # The line's end ends the comment and all that is open in it.
         lost += len(alone.stack) - 1 - alone.stack.index(COMMENT)
 
-    closed_outside = len(inside) - (len(whole.stack) - len(whole.opened))
-    for _, mark in whole.closings[closed_outside:]:
-        # What opens a brace may stand above the window; a parenthesis is not that long.
+    for _, mark in whole.closings[len(inside) - from_outside :]:
         lost += context.starts_at_top or mark != "}"
     return lost
 

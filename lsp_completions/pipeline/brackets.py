@@ -186,6 +186,8 @@ _THREE_APOSTROPHES = frozenset(
     ["python", "starlark", "mojo", "gdscript", "toml", "groovy", "dart", "coffeescript", "elixir"]
 )
 _NO_THREE_QUOTES = frozenset(["c", "vb", "vbs", "csv", "sql", "pascal", "shellscript", "bat"])
+# Comments that may hold anything but are no place to write one's own.
+_LONG_COMMENTS = {"lua": ("--[[", "]]")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +223,8 @@ def _rules(language: Language) -> _Rules:
         )
         end_of[quote] = quote
     marks = []
-    if language.block_comment:
-        begin, finish = language.block_comment
+    if (comment := language.block_comment or _LONG_COMMENTS.get(name)) is not None:
+        begin, finish = comment
         marks.append(re.escape(begin))
         rest_of[begin] = re.compile(rf"(?:(?!{re.escape(finish)}).)*+", re.DOTALL)
         end_of[begin] = finish

@@ -56,15 +56,19 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
     rest = context.line_suffix
     if not rest.strip() or not text:
         return text, 0
+    kept, cut = _same_closers(text, rest, context)
     readings = [
-        reading
-        for read in (_rest_at_end, _same_closers, _rest_within, _start_of_rest_at_end)
-        if (reading := read(text, rest, context)) is not None
+        _rest_at_end(text, rest),
+        kept,
+        _rest_within(text, rest),
+        _start_of_rest_at_end(text, rest),
+        (text, 0),
+        cut,
     ]
-    if readings:
-        readings.append((text, 0))
+    possible = [reading for reading in readings if reading is not None]
+    if len(possible) > 1:
         text, replaced = min(
-            readings, key=lambda reading: imbalance(reading[0], reading[1], context)
+            possible, key=lambda reading: imbalance(reading[0], reading[1], context)
         )
     else:
         replaced = 0
@@ -73,7 +77,10 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
     return text, replaced
 
 
-def _rest_at_end(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
+Reading = tuple[str, int]
+
+
+def _rest_at_end(text: str, rest: str) -> Reading | None:
     """The text ends with the rest of the line: leave that to the document."""
     trimmed = text.rstrip()
     for ending in (rest.rstrip(), rest.strip()):
@@ -82,52 +89,58 @@ def _rest_at_end(text: str, rest: str, context: CursorContext) -> tuple[str, int
     return None
 
 
-def _same_closers(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
-    """The text closes what the rest of the line closes as well: each closer counts once."""
+def _same_closers(
+    text: str, rest: str, context: CursorContext
+) -> tuple[Reading | None, Reading | None]:
+    """The text closes what the rest of the line closes as well: each closer counts once.
+
+    First the reading that keeps all the text says, then the one that keeps only what it says
+    before it closes anything, for when what it says later contradicts the rest of the line.
+    """
     stack = scan(context.line_prefix, context.language, stack_before_line(context)).stack
-    said = scan(text, context.language, stack)
-    ours = said.closings
+    ours = scan(text, context.language, stack).closings
     theirs = scan(rest, context.language, stack).closings
     # What the line opens and does not close is left to the text to close first.
     ours = ours[max(_opened_on_line(context) - len(theirs), 0) :]
     if not ours or not theirs:
-        return None
+        return None, None
 
     # What both close, in order, where what stands between the closers is the same too.
     taken = passed = 0
     first = ours[0][0]
+    cut = (text[:first], 0)
     said_more = False  # between the closers, where nothing stands in the rest of the line
     for (our_at, our_mark), (their_at, their_mark) in zip(ours, theirs, strict=False):
         between = rest[passed:their_at].strip()
         if our_mark != their_mark or not text[taken:our_at].rstrip().endswith(between):
-            return text[:first].rstrip() if taken == 0 else text[:first], 0
+            return None, (text[:first].rstrip(), 0) if taken == 0 else cut
         said_more |= taken > 0 and text[taken:our_at].strip() != between
         taken, passed = our_at + len(our_mark), their_at + len(their_mark)
 
     beyond, left = text[taken:], rest[passed:]
-    if not beyond.strip():
-        return _replacing(text, rest[:passed], first) if said_more else (text[:first], 0)
-    if not left.strip():
-        return _replacing(text, rest[:passed], first)
-    if left.strip() in beyond.partition("\n")[0] or beyond.rstrip().endswith(left.strip()):
-        return _replacing(text, rest.rstrip(), first)
-    if _WORD.search(left):
-        return text[:first], 0
-    return _replacing(text, rest[:passed], first)
+    if not beyond.strip() and not said_more:
+        return cut, None
+    if beyond.strip() and left.strip():
+        if left.strip() in beyond.partition("\n")[0] or beyond.rstrip().endswith(left.strip()):
+            passed = len(rest.rstrip())
+        elif _WORD.search(left):
+            return None, cut
+    return _replacing(text, rest[:passed]), cut
 
 
-def _rest_within(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
+def _rest_within(text: str, rest: str) -> Reading | None:
     """The rest of the line stands in the text, which goes on after it."""
     ending = rest.rstrip()
     first_line, newline, _ = text.partition("\n")
     if newline and first_line.rstrip().endswith(ending.strip()):
-        return _replacing(text, ending, len(first_line.rstrip()) - len(ending.strip()))
+        return _replacing(text, ending)
     # A single word may well come twice; a piece of code does not.
-    start = first_line.find(ending) if _PIECE_OF_CODE.search(ending.strip()) else -1
-    return _replacing(text, ending, start) if start >= 0 else None
+    if _PIECE_OF_CODE.search(ending.strip()) and ending in first_line:
+        return _replacing(text, ending)
+    return None
 
 
-def _start_of_rest_at_end(text: str, rest: str, context: CursorContext) -> tuple[str, int] | None:
+def _start_of_rest_at_end(text: str, rest: str) -> Reading | None:
     """The text ends with the beginning of the rest of the line."""
     trimmed = text.rstrip()
     for length in range(min(len(rest), len(trimmed), _LONGEST_OVERLAP), 0, -1):
@@ -145,13 +158,13 @@ def _start_of_rest_at_end(text: str, rest: str, context: CursorContext) -> tuple
     return None
 
 
-def _replacing(text: str, replaced: str, first: int) -> tuple[str, int]:
+def _replacing(text: str, replaced: str) -> Reading | None:
     """Replace, if every replaced character is in the text: else editors show nothing at all."""
     position = 0
     for character in replaced:
         position = text.find(character, position) + 1
         if position == 0:
-            return text[:first], 0
+            return None
     return text, len(replaced)
 
 
@@ -169,4 +182,4 @@ _WORD = re.compile(r"\w")
 _PIECE_OF_CODE = re.compile(r"\w.*[^\w\s.].*\w|^[^\w\s].*\w.*[^\w\s]")
 _LONG_ENOUGH = 4  # characters that are equal by more than chance
 _LONGEST_OVERLAP = 200
-_SEPARATORS = frozenset(",;:>")
+_SEPARATORS = frozenset(",;>")

@@ -12,7 +12,6 @@ from lsp_completions.pipeline.surroundings import (
     line_above,
     lines_below,
     says_something,
-    tab_width,
     width_of,
 )
 from lsp_completions.pipeline.trigger import Mode, mode_after, opens_block
@@ -134,7 +133,7 @@ class Extent:
                 self._end_block()
         elif closes or ends_block:
             is_ours = self._header_is_ours and not closes
-            self._keep_unless(not is_ours and self._closed_below(width), line)
+            self._keep_unless(not is_ours and self._closed_below(code, width), line)
             if not self._stack:
                 self._end_block()
         else:
@@ -174,26 +173,30 @@ class Extent:
         else:
             self.ended = True
 
-    def _closed_below(self, width: int) -> bool:
+    def _closed_below(self, code: str, width: int) -> bool:
         """The document already has the line that closes the block."""
         context = self._context
         if context.line_suffix.strip()[:1] in CLOSERS and context.line_suffix.strip():
             return False  # What closes it follows on the line itself, and is matched up later.
+        marks = tuple(CLOSERS)
+        if code[0] not in CLOSERS:
+            # An `else` below shows that the block goes on, and that `end` is further down.
+            marks = context.language.block_end + context.language.block_continuation
         for line in self._below:
             below = width_of(line, context)
             if below <= max(width, self._header):
-                language = context.language
-                marks = language.block_end + language.block_continuation
                 return below >= min(width, self._header) and line.lstrip().startswith(marks)
         return not context.ends_at_bottom
 
     def _repeats_below(self, line: str, width: int) -> bool:
-        below = self._below[0] if self._below else ""
+        if not self._below or self.kept == 0:
+            return False
+        below, context = self._below[0], self._context
         return (
-            self.kept > 0
-            and line.strip() == below.strip()
+            line.strip() == below.strip()
             and says_something(below)
-            and abs(width - width_of(below, self._context)) < tab_width(self._context)
+            and not opens_block(below, context.language)
+            and abs(width - width_of(below, context)) < width_of(context.indent_unit, context)
         )
 
 

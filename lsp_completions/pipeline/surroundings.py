@@ -4,7 +4,8 @@ import re
 
 from lsp_completions.pipeline.context import CursorContext
 
-TAB_WIDTH = 4  # columns, where tabs and spaces meet and the text does not show its unit in spaces
+TAB_WIDTH = 4  # columns, where all lines are indented with tabs
+MIXED_TAB_WIDTH = 8  # columns, where a tab stands for the first eight spaces of a line
 
 
 def indent_of(line: str) -> str:
@@ -14,13 +15,22 @@ def indent_of(line: str) -> str:
 
 def tab_width(context: CursorContext) -> int:
     """How many columns a tab stands for when it is compared with spaces."""
-    return TAB_WIDTH if context.indent_unit.startswith("\t") else max(len(context.indent_unit), 1)
+    if context.indent_unit.startswith("\t"):
+        return TAB_WIDTH
+    return MIXED_TAB_WIDTH if has_tabs(context) else max(len(context.indent_unit), 1)
+
+
+def has_tabs(context: CursorContext) -> bool:
+    """Some lines around the cursor begin with a tab."""
+    return context.indent.startswith("\t") or "\n\t" in context.prefix or "\n\t" in context.suffix
 
 
 def width_of(line: str, context: CursorContext) -> int:
     """How far a line is indented, in columns."""
     indent = indent_of(line)
-    return len(indent) + indent.count("\t") * (tab_width(context) - 1)
+    if "\t" not in indent:
+        return len(indent)
+    return len(indent.expandtabs(tab_width(context)))
 
 
 def line_above(context: CursorContext) -> str | None:

@@ -4,7 +4,7 @@ import re
 from enum import Enum
 
 from lsp_completions.pipeline.balance import statement_width
-from lsp_completions.pipeline.brackets import PARTNER, code_of, scan
+from lsp_completions.pipeline.brackets import code_of, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.languages import Language
 from lsp_completions.pipeline.surroundings import (
@@ -40,7 +40,7 @@ def mode_for(context: CursorContext, multiline: str = "auto") -> Mode:
     opener = line_above(context) if is_blank_line(context) else context.line_prefix
     if opener is None or not opens_block(opener, context.language):
         return Mode.LINE
-    if not is_blank_line(context) and code_of(opener, context.language)[-1] not in _CERTAIN:
+    if not is_blank_line(context) and not _has_mark(opener, context.language):
         # Most calls and lists are closed where they are opened; the first line will tell.
         return Mode.LINE
     width = width_of(opener, context) if is_blank_line(context) else statement_width(context)
@@ -57,7 +57,7 @@ def mode_after(context: CursorContext, first_line: str) -> Mode:
     line = context.line_prefix + first_line
     width = width_of(line, context)
     if not first_line.strip():
-        opened = context.line_prefix.rstrip()[-1:] in PARTNER
+        opened = opens_block(context.line_prefix, context.language)
         return Mode.BLOCK if opened and not _has_content(context, width) else Mode.LINE
     if not opens_block(line, context.language) or _has_content(context, width):
         return Mode.LINE
@@ -65,20 +65,30 @@ def mode_after(context: CursorContext, first_line: str) -> Mode:
 
 
 def opens_block(line: str, language: Language) -> bool:
-    """An indented block follows this line."""
+    """What follows this line belongs to it: a block, or the rest of a list or statement."""
     code = code_of(line, language)
-    if not code.strip():
+    return (
+        code.endswith(("(", "[", "\\"))
+        or _has_mark(line, language)
+        or scan(code + "\n", language).stack != ()
+    )
+
+
+def _has_mark(line: str, language: Language) -> bool:
+    """The line ends, or begins, as a line does that an indented block follows."""
+    code = code_of(line, language)
+    if not code or code.endswith(("(", "[")):
         return False
-    if code.endswith("\\"):
-        return True
     if "</" in language.block_end and code.endswith(">"):
         tag = _LAST_TAG.search(code)
         return tag is not None and not code.endswith("/>") and tag[1].lower() not in _VOID_TAGS
     if (" " + code.lstrip()).endswith(language.block_start or "\n"):
         return True
-    if "end" in language.block_end and _HEADER.match(code):
-        return not _ENDS_HERE.search(code)
-    return scan(code + "\n", language).stack != ()
+    return (
+        "end" in language.block_end
+        and _HEADER.match(code) is not None
+        and not _ENDS_HERE.search(code)
+    )
 
 
 def _has_content(context: CursorContext, width: int) -> bool:
@@ -87,8 +97,6 @@ def _has_content(context: CursorContext, width: int) -> bool:
     return bool(below) and width_of(below[0], context) > width
 
 
-# What a line ends with that opens a block and not a call, a list or a string.
-_CERTAIN = frozenset("{:>=|-")
 # Letters of any script: what follows the cursor may well be called `été`.
 _WORD = re.compile(r"\w")
 _LAST_TAG = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*|)>$")

@@ -7,17 +7,18 @@ from lsp_completions.pipeline.surroundings import (
     is_blank_line,
     lines_below,
     says_something,
-    tab_width,
     width_of,
 )
+from lsp_completions.pipeline.trigger import opens_block
 
 
 def no_following_lines(text: str, context: CursorContext) -> str:
     """The text up to where it begins to repeat what follows.
 
-    One line that is equal may be chance; it counts when it says something, when the text ends
-    with it, or when more equal lines follow.
+    One line that is equal may be chance; it counts when it says something and opens nothing, when
+    the text ends with it, or when more equal lines follow.
     """
+    language = context.language
     below = lines_below(context)
     if not below:
         return text
@@ -32,17 +33,14 @@ def no_following_lines(text: str, context: CursorContext) -> str:
             whole = context.line_prefix + line if at_cursor else line
             off = abs(width_of(whole, context) - width_of(below[0], context))
             equal, reaches_end = _equal_lines([lines[i] for i in spoken[place:]], below, context)
-            closes_ours = bool(stack) and not scan(line, context.language, stack).stack
-            if off < tab_width(context) and (
+            closes_ours = bool(stack) and not scan(line, language, stack).stack
+            if off < width_of(context.indent_unit, context) and (
                 equal >= _ENOUGH
-                or says_something(below[0])
+                or (says_something(below[0]) and (equal > 1 or not opens_block(line, language)))
                 or (reaches_end and (equal > 1 or not closes_ours))
             ):
                 return "\n".join(lines[:index]).rstrip()
-        if at_cursor:
-            stack = opened_by(line, context)
-        else:
-            stack = scan(line + "\n", context.language, stack).stack
+        stack = opened_by(line, context) if at_cursor else scan(line + "\n", language, stack).stack
     return text
 
 

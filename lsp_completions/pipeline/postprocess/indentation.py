@@ -4,9 +4,10 @@ import re
 import sys
 from itertools import pairwise
 
+from lsp_completions.pipeline.balance import statement_width
 from lsp_completions.pipeline.brackets import CLOSERS, scan
 from lsp_completions.pipeline.context import CursorContext
-from lsp_completions.pipeline.surroundings import indent_of, width_of
+from lsp_completions.pipeline.surroundings import has_tabs, indent_of, width_of
 from lsp_completions.pipeline.trigger import opens_block
 
 
@@ -38,8 +39,8 @@ def _with_unit_of_document(lines: list[str], context: CursorContext) -> list[str
         ]
     if not any(indent.startswith("\t") for indent in indents):
         return lines
-    if context.indent.startswith("\t"):
-        return lines  # Both are in use; the cursor's own line says which.
+    if has_tabs(context):
+        return lines  # Both are in use.
     return [
         _LEADING_TABS.sub(lambda found: context.indent_unit * len(found[0]), line) for line in lines
     ]
@@ -61,7 +62,7 @@ def _moved_to_cursor(first: str, rest: list[str], context: CursorContext) -> lis
     What the first line opens tells: the line that closes it stands below the line's own start.
     """
     line = context.line_prefix + first
-    base = width_of(line, context)
+    base = statement_width(context) if context.line_prefix.strip() else width_of(line, context)
     if base == 0 or not opens_block(line, context.language):
         return rest
     stack = scan(first + "\n", context.language).stack
