@@ -29,8 +29,11 @@ Message = dict[str, Any]
 
 
 def framed(message: object) -> bytes:
-    """`message` as bytes on the wire, header included."""
-    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    """`message` as bytes on the wire, header included; half a surrogate pair goes as an escape."""
+    try:
+        body = json.dumps(message, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
