@@ -58,7 +58,7 @@ def _reason(error: BaseException) -> str:
                 reason = getattr(cause, "verify_message", "") or cause.reason or str(cause)
                 return (
                     f"its certificate is not trusted ({reason});"
-                    " a company's own authority belongs in the system's store or in caFile"
+                    " a company's own authority belongs in the system's store or in SSL_CERT_FILE"
                 )
             case ssl.SSLError():
                 reason = (cause.reason or str(cause)).replace("_", " ").lower()

@@ -45,9 +45,9 @@ class Blows:
 
 ONCE = Blows(again=lambda dice: None, cancels=2000)
 TWICE = Blows(again=lambda dice: dice.randrange(8), cancels=2000)
-TURN_BY_TURN = Blows(again=lambda dice: 1, cancels=500)
+TURN_BY_TURN = Blows(again=lambda dice: 1, cancels=300)
 CROWD = Blows(
-    again=lambda dice: dice.choice((None, 0, 1, 2, 5)), cancels=1000, readers=30, turns=150
+    again=lambda dice: dice.choice((None, 0, 1, 2, 5)), cancels=600, readers=30, turns=150
 )
 
 

@@ -118,7 +118,7 @@ class TestTls:
             assert await reason(server.url) == (
                 f"No connection to localhost:{server.port}: its certificate is not trusted"
                 " (unable to get local issuer certificate); a company's own authority belongs in"
-                " the system's store or in caFile."
+                " the system's store or in SSL_CERT_FILE."
             )
 
     async def test_chain_without_the_one_in_between(self, tmp_path: Path) -> None:
