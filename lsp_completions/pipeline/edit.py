@@ -84,8 +84,11 @@ def _rest_at_end(text: str, rest: str) -> Reading | None:
     """The text ends with the rest of the line: leave that to the document."""
     trimmed = text.rstrip()
     for ending in (rest.rstrip(), rest.strip()):
-        if trimmed.endswith(ending):
-            return text[: len(trimmed) - len(ending)], 0
+        start = len(trimmed) - len(ending)
+        if trimmed.endswith(ending) and (
+            len(ending) >= _LONG_ENOUGH or not _splits_word(trimmed, start)
+        ):
+            return text[:start], 0
     return None
 
 

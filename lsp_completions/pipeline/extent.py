@@ -14,7 +14,7 @@ from lsp_completions.pipeline.surroundings import (
     says_something,
     width_of,
 )
-from lsp_completions.pipeline.trigger import Mode, mode_after, opens_block
+from lsp_completions.pipeline.trigger import Mode, becomes_block, opens_block
 
 
 class Extent:
@@ -60,30 +60,18 @@ class Extent:
     def _take_first(self, line: str) -> None:
         context = self._context
         if not line.strip():
-            if self._blank:
-                return  # Blank lines before the first one are dropped later on.
-            if self._taken == 1:
-                if self._mode is Mode.LINE:
-                    self._mode = mode_after(context, "")
-                if context.line_suffix.strip() and self._mode is Mode.LINE:
-                    self.ended = True
-            if self._mode is Mode.LINE:
-                return
-            self._start(statement_width(context), ours=False)
+            self._take_blank_before_first()
             return
+        width = width_of(context.line_prefix + line, context)
         if self._taken > 1 and not self._blank:
             # The model went on to a new line: that line is the suggestion.
             self._start(width_of(line, context), ours=True)
             self._keep(line)
-            self.ended = self._mode is Mode.LINE
-            return
-
-        width = width_of(context.line_prefix + line, context)
-        if self._mode is Mode.LINE:
-            self._mode = mode_after(context, line)
+            self.ended = True
+        elif self._mode is not Mode.BLOCK:
             self._start(width, ours=True)
             self._keep(line)
-            self.ended = self._mode is Mode.LINE
+            self.ended = self._mode is Mode.LINE or not becomes_block(context, line)
         elif self._blank:
             above = line_above(context)
             if above is None or not opens_block(above, context.language):
@@ -93,6 +81,20 @@ class Extent:
         else:
             self._start(statement_width(context), ours=False)
             self._keep(line)
+
+    def _take_blank_before_first(self) -> None:
+        if self._blank:
+            return  # Blank lines before the first one are dropped later on.
+        context = self._context
+        if self._taken == 1 and self._mode is Mode.STATEMENT:
+            if becomes_block(context, ""):
+                self._mode = Mode.BLOCK
+            elif context.line_suffix.strip():
+                self.ended = True
+        if self._mode is Mode.LINE:
+            self.ended = True
+        if self._mode is Mode.BLOCK:
+            self._start(statement_width(context), ours=False)
 
     def _start(self, header: int, *, ours: bool) -> None:
         self._started = True

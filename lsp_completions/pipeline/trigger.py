@@ -18,7 +18,8 @@ from lsp_completions.pipeline.surroundings import (
 class Mode(Enum):
     """How much to suggest."""
 
-    LINE = "the rest of the line, or the next one"
+    LINE = "one line, and never more"
+    STATEMENT = "one line, and what belongs to it where it opens something"
     BLOCK = "up to the end of the block or paragraph the cursor is in, or is about to open"
 
 
@@ -26,42 +27,38 @@ def mode_for(context: CursorContext, multiline: str = "auto") -> Mode:
     """What to ask for where the cursor stands.
 
     A block is asked for where one has just been opened and has nothing in it yet, and at the end
-    of the document. Where words follow on the line it is always one line.
+    of the document. Where words follow on the line it is always one line. `multiline` is `auto`,
+    `never` or `always`.
     """
     if multiline == "never" or _WORD.search(context.line_suffix):
         return Mode.LINE
     if multiline == "always":
         return Mode.BLOCK
-    if is_blank_line(context) and context.ends_at_bottom and not lines_below(context):
+    is_blank = is_blank_line(context)
+    if is_blank and context.ends_at_bottom and not lines_below(context):
         # The end of the document: whatever comes next is being written now.
         return Mode.BLOCK
     if context.language.prose:
         return Mode.LINE
-    opener = line_above(context) if is_blank_line(context) else context.line_prefix
+    opener = line_above(context) if is_blank else context.line_prefix
     if opener is None or not opens_block(opener, context.language):
-        return Mode.LINE
-    if not is_blank_line(context) and not _has_mark(opener, context.language):
+        return Mode.STATEMENT
+    if not is_blank and not _has_mark(opener, context.language):
         # Most calls and lists are closed where they are opened; the first line will tell.
-        return Mode.LINE
-    width = width_of(opener, context) if is_blank_line(context) else statement_width(context)
-    return Mode.LINE if _has_content(context, width) else Mode.BLOCK
+        return Mode.STATEMENT
+    width = width_of(opener, context) if is_blank else statement_width(context)
+    return Mode.STATEMENT if _has_content(context, width) else Mode.BLOCK
 
 
-def mode_after(context: CursorContext, first_line: str) -> Mode:
-    """What to wait for once the model's first line is there, where one line was asked for.
+def becomes_block(context: CursorContext, first_line: str) -> bool:
+    """The model's first line, where one was asked for, opens something that is to be waited for.
 
     `first_line` is empty when the model began with a new line.
     """
-    if context.language.prose or _WORD.search(context.line_suffix):
-        return Mode.LINE
     line = context.line_prefix + first_line
-    width = width_of(line, context)
-    if not first_line.strip():
-        opened = opens_block(context.line_prefix, context.language)
-        return Mode.BLOCK if opened and not _has_content(context, width) else Mode.LINE
-    if not opens_block(line, context.language) or _has_content(context, width):
-        return Mode.LINE
-    return Mode.BLOCK
+    return opens_block(line, context.language) and not _has_content(
+        context, width_of(line, context)
+    )
 
 
 def opens_block(line: str, language: Language) -> bool:
