@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from lsp_completions import __version__, convert
 from lsp_completions.completer import Request, Selection, complete
@@ -42,6 +43,8 @@ TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
 
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
+
+Work = Callable[[], Coroutine[None, None, Outcome]]
 
 READERS: dict[str, Callable[[object], Any]] = {
     types.TEXT_DOCUMENT_DID_OPEN: convert.read_open,
@@ -167,9 +170,9 @@ class CompletionServer(Server):
         return self._inline_answer(query, self._begin(query, INLINE))
 
     async def _inline_answer(
-        self, query: CompletionQuery, work: Coroutine[None, None, Outcome]
+        self, query: CompletionQuery, work: Work
     ) -> types.InlineCompletionList | None:
-        outcome = await work
+        outcome = await work()
         if isinstance(outcome, Suggested):
             # The range is a fresh one, in the document as it is now.
             if (document := self.documents.get(query.uri)) is not None:
@@ -202,9 +205,9 @@ class CompletionServer(Server):
         self,
         query: CompletionQuery,
         document: Document | None,
-        work: Coroutine[None, None, Outcome],
+        work: Work,
     ) -> types.CompletionList | None:
-        outcome = await work
+        outcome = await work()
         if isinstance(outcome, Suggested) and document is not None:
             return convert.menu_items(
                 document,
@@ -224,29 +227,31 @@ class CompletionServer(Server):
     def _menu_is_left_to_inline(self) -> bool:
         return self.settings.menu is Menu.AUTO and self.shows_inline
 
-    def _begin(self, query: CompletionQuery, method: str) -> Coroutine[None, None, Outcome]:
-        """Take what the request needs now; the coroutine gives what came of it."""
-        turn = self.turns.take(query.uri, method)
+    def _begin(self, query: CompletionQuery, method: str) -> Work:
+        """Take what the request needs now; awaiting the result of what is returned answers it.
+
+        A function and not its coroutine, since a request cancelled at once is never begun.
+        """
         began = time.monotonic()
         prepared = self._prepare(query, method)
+        if isinstance(prepared, SkipReason):
+            run = partial(_skipped, prepared)
+        else:
+            turn = self.turns.take(query.uri, method)
+            run = partial(turn.run, partial(complete, prepared, self.generations))
 
-        async def outcome() -> Outcome:
+        async def work() -> Outcome:
             try:
-                if isinstance(prepared, SkipReason):
-                    result: Outcome = Skipped(reason=prepared)
-                else:
-                    result = await turn.run(partial(complete, prepared, self.generations))
-                    if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
-                        self.notices.worked()
+                result = await run()
+                if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
+                    self.notices.worked()
             except CompletionsError as error:
                 self.notices.failed(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
-            finally:
-                self.turns.give_back(query.uri, method, turn)
             _log_outcome(method, display_path(query.uri, self.roots), result, began)
             return result
 
-        return outcome()
+        return work
 
     def _prepare(self, query: CompletionQuery, method: str) -> Request | SkipReason:
         document = self.documents.get(query.uri)
@@ -320,14 +325,23 @@ class CompletionServer(Server):
             method = types.WORKSPACE_DID_CHANGE_CONFIGURATION
             options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
             registration = types.Registration(id=SECTION, method=method, register_options=options)
-            await self.client_register_capability_async(types.RegistrationParams([registration]))
+            try:
+                await self.client_register_capability_async(
+                    types.RegistrationParams([registration])
+                )
+            except JsonRpcException as error:
+                logger.info("The editor will not say when settings change: %s", error.message)
         await self._fetch_configuration()
         if isinstance(self.provider, ConfigurationError):
             self.notices.failed(self.provider)
 
     async def _fetch_configuration(self) -> None:
         item = types.ConfigurationItem(section=SECTION)
-        answer = await self.workspace_configuration_async(types.ConfigurationParams([item]))
+        try:
+            answer = await self.workspace_configuration_async(types.ConfigurationParams([item]))
+        except JsonRpcException as error:
+            logger.info("The editor did not say its settings: %s", error.message)
+            return
         self._editor_settings = section(answer[0]) if answer else None
         self.configure()
 
@@ -356,6 +370,10 @@ class CompletionServer(Server):
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW)
 MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON)
+
+
+async def _skipped(reason: SkipReason) -> Outcome:
+    return Skipped(reason=reason)
 
 
 def _log_outcome(method: str, path: str, outcome: Outcome, began: float) -> None:

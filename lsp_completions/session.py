@@ -117,12 +117,6 @@ class Turns:
         for key in [key for key in self._newest if key[0] == closed]:
             self._newest.pop(key).take_away(SkipReason.MOVED_ON)
 
-    def give_back(self, uri: str, method: str, turn: Turn) -> None:
-        """The turn's request has been answered."""
-        key = document_key(uri), method
-        if self._newest.get(key) is turn:
-            del self._newest[key]
-
 
 class Typing:
     """The last key, to tell a menu that opens by itself from one asked for by hand.

@@ -100,13 +100,12 @@ async def test_closing_a_document_ends_its_turns_only() -> None:
     assert await elsewhere is DONE
 
 
-async def test_an_answered_turn_is_forgotten_but_not_the_one_after_it() -> None:
-    turns = Turns()
-    first = turns.take(URI, "inline")
-    second = turns.take(URI, "inline")
-    turns.give_back(URI, "inline", first)
-    turns.take(URI, "inline")
-    assert (await second.run(Work())) == Skipped(reason=SkipReason.SUPERSEDED)
+async def test_an_answered_turn_can_be_taken_away_as_well() -> None:
+    turns, work = Turns(), Work()
+    work.may_end.set()
+    assert await turns.take(URI, "inline").run(work) is DONE
+    assert await turns.take(URI, "inline").run(work) is DONE
+    turns.end(URI)
 
 
 def test_suggestions_are_known_until_accepted_or_long_past() -> None:
