@@ -14,6 +14,9 @@ from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 
 
+LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with its last text
+
+
 class Generation:
     """One running model stream, which any number of readers may read from its start."""
 
@@ -40,8 +43,14 @@ class Generation:
 
     def close(self) -> None:
         """Hang up. Returns at once; after the end, or a second time, it does nothing."""
-        if not self._ended:
-            self._end(ProviderError("The request to the provider was given up."))
+        if self._ended:
+            return
+        # A finished answer is read to its end, so that the next request finds the connection warm.
+        finished = bool(self._chunks) and self._chunks[-1].finish is not None
+        self._end(ProviderError("The request to the provider was given up."))
+        if finished:
+            asyncio.get_running_loop().call_later(LINGER, self.task.cancel)
+        else:
             self.task.cancel()
 
     async def _own(self, events: AsyncGenerator[Event, None]) -> None:

@@ -130,11 +130,17 @@ class CompletionServer(Server):
         if not client.advertises_inline:
             logger.info("%s does not announce inline completion.", client.name or "The editor")
 
-    def initialized(self, _: object) -> Coroutine[None, None, None] | None:
-        """Ask for the settings, and for word of their changes."""
-        if isinstance(self.provider, ConfigurationError) and not self.client.configuration:
+    def initialized(self, _: object) -> Coroutine[None, None, None]:
+        """Ask for the settings, and for word of their changes; get ready for the first request."""
+        return self._get_ready()
+
+    async def _get_ready(self) -> None:
+        if self.client.configuration:
+            await self._follow_configuration()
+        if isinstance(self.provider, ConfigurationError):
             self.notices.failed(self.provider)
-        return self._follow_configuration() if self.client.configuration else None
+        # What speaks HTTP takes longer to import than an answer may take.
+        await self.transport.prepared()
 
     # ---- documents
 
@@ -332,8 +338,6 @@ class CompletionServer(Server):
             except JsonRpcException as error:
                 logger.info("The editor will not say when settings change: %s", error.message)
         await self._fetch_configuration()
-        if isinstance(self.provider, ConfigurationError):
-            self.notices.failed(self.provider)
 
     async def _fetch_configuration(self) -> None:
         item = types.ConfigurationItem(section=SECTION)

@@ -25,7 +25,8 @@ class Words:
     def chunk(self, event: Event) -> Chunk | None:
         if event.name == "broken":
             raise ValueError(event.data)
-        return Chunk(text=event.data) if event.data else None
+        finish = "stop" if event.data == "." else None
+        return Chunk(text=event.data, finish=finish) if event.data else None
 
     def refusal(self, reply: Reply) -> ProviderError:
         return RateLimited(f"explained {reply.status}")
@@ -114,6 +115,26 @@ async def test_closing_wakes_readers_and_hangs_up_once(ticks: int) -> None:
     await asyncio.wait([generation.task])
     assert generation.task.cancelling() == 1
     assert stream.closed.is_set() or ticks == 0
+
+
+async def test_a_finished_answer_is_read_to_its_end() -> None:
+    stream = Stream("a", ".", "", "")
+    generation = Generations(stream).start(Words(), PROMPT, max_tokens=8)
+    await generation.chunk(1)
+    generation.close()
+    await generation.task
+    assert not generation.task.cancelling()
+    assert stream.closed.is_set()
+
+
+async def test_a_finished_answer_without_an_end_is_hung_up_on() -> None:
+    stream = Stream("a", ".", silent=True)
+    generation = Generations(stream).start(Words(), PROMPT, max_tokens=8)
+    await generation.chunk(1)
+    generation.close()
+    await asyncio.wait([generation.task])
+    assert generation.task.cancelled()
+    assert stream.closed.is_set()
 
 
 async def test_a_cancelled_reader_leaves_the_stream_alone() -> None:
