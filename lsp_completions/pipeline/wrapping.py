@@ -24,6 +24,8 @@ def unwrap(text: str, language: Language) -> str:
     """The code alone."""
     if language.id == "markdown":
         return text
+    if not language.prose and language.id not in _HAVE_BULLETS:
+        text = _BULLET.sub("", text)
     if text.lstrip().startswith("<think>"):
         text = text.partition("</think>")[2]
     if begins_wrapped(text, language):
@@ -37,6 +39,9 @@ def unwrap(text: str, language: Language) -> str:
     return text[: found.start()] if found is not None else text
 
 
+_HAVE_BULLETS = frozenset(("yaml", "diff"))
+# One such mark and two spaces are no code.
+_BULLET = re.compile(r"\A(?:[-+.\u2022]|[\u2700-\u27bf]\ufe0f?)\s{2,}(?=\S)")
 _CHATTER = re.compile(
     r"(?:Sure|Certainly|Of course|Here(?:'s| is| are)|Below is|The (?:completed|missing|following)"
     r"|To complete|I(?:'ll| will|'ve| have)) [^\n]*(?::|\.|!)[ \t]*(?:\n|$)"

@@ -13,6 +13,7 @@ from lsp_completions.pipeline.postprocess.indentation import indented_alike
 from lsp_completions.pipeline.postprocess.line_ends import plain_line_ends
 from lsp_completions.pipeline.postprocess.loops import no_loops
 from lsp_completions.pipeline.postprocess.nothing_new import something_new
+from lsp_completions.pipeline.postprocess.prompt_echo import no_prompt_echo
 from lsp_completions.pipeline.postprocess.special_tokens import no_special_tokens
 from lsp_completions.pipeline.postprocess.trailing_space import no_trailing_space
 from lsp_completions.pipeline.trigger import Mode
@@ -20,7 +21,7 @@ from lsp_completions.pipeline.trigger import Mode
 Step = Callable[[str, CursorContext], str]
 
 # What the model said beside its code.
-CLEAN: tuple[Step, ...] = (plain_line_ends, no_special_tokens, no_fences, no_echo)
+CLEAN: tuple[Step, ...] = (plain_line_ends, no_special_tokens, no_fences, no_prompt_echo, no_echo)
 
 # How the code fits what stands around it.
 BEGIN: tuple[Step, ...] = (well_begun, indented_alike)

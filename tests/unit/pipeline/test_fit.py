@@ -333,6 +333,11 @@ NOT_CODE = [
     ),
     pytest.param("<cursor>", "x = 1\n```\n\nDone.", "x = 1", id="a fence that was never opened"),
     pytest.param("<cursor>", "Sure! I can help.", "", id="nothing but chatter"),
+    pytest.param("<cursor>", "-  x = 1", "x = 1", id="a bullet"),
+    pytest.param("x = <cursor>\n", "-1", "x = -1\n", id="a minus"),
+    pytest.param("<cursor>", "# Path: lib/a.py\nx = 1", "", id="the heading of a file"),
+    pytest.param("<cursor>", "Path: int = 1", "Path: int = 1", id="a path that is code"),
+    pytest.param("<cursor>", "x = 1\nHuman: and now?", "x = 1", id="a turn of a conversation"),
     pytest.param("for <cursor>\n", "for a in b:", "for a in b:\n", id="the line said again"),
     pytest.param(
         "    return <cursor>\n", "return_value", "    return return_value\n", id="no echo"
