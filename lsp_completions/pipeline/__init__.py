@@ -5,8 +5,15 @@
     rope         a long text in short pieces, shared between snapshots
     document     the text of an open document: replaced, never mutated
     languages    one table of languages
+    brackets     which brackets, strings and comments are open
     context      the text around the cursor
-    trigger      may we ask at all? one line or a block?
+    surroundings how far lines are indented, and which stand above and below
+    balance      whether brackets and quotes have their partners
+    trigger      one line or a block?
+    extent       where a suggestion ends
+    markers      special tokens in what a model says
+    wrapping     fences and chatter around code
+    repetition   text that goes round in circles
     templates    fill-in-the-middle tokens per model family
     prompt       context and excerpts -> what is sent to the model
     stream       streamed pieces -> a candidate as soon as it is good enough
