@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from lsp_completions.pipeline.brackets import COMMENT, PARTNER, scan
+from lsp_completions.pipeline.brackets import COMMENT, PARTNER, Scan, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import width_of
 
@@ -48,9 +48,9 @@ def statement_width(context: CursorContext) -> int:
     lines = context.prefix.split("\n")
     index = len(lines) - 1
     line_start = len(context.prefix) - len(context.line_prefix)
-    found = scan(context.prefix, context.language)
+    found = _scan_from_window(context.prefix, context)
     closed_here = [opener for opener, closer in found.matched if closer >= line_start > opener]
-    if closed_here and not found.in_words:
+    if closed_here:
         index = context.prefix.count("\n", 0, min(closed_here))
     while index and lines[index - 1].endswith("\\"):
         index -= 1
@@ -61,8 +61,15 @@ def statement_width(context: CursorContext) -> int:
 def stack_before_line(context: CursorContext) -> tuple[str, ...]:
     """What is open where the cursor's line begins."""
     before = context.prefix[: len(context.prefix) - len(context.line_prefix)]
-    stack = scan(before, context.language).stack
-    if not context.starts_at_top and stack and stack[-1] not in PARTNER:
-        # The window may begin inside a string, and take its end for a beginning.
-        return ()
-    return stack
+    return _scan_from_window(before, context).stack
+
+
+def _scan_from_window(text: str, context: CursorContext) -> Scan:
+    """Read the beginning of the prefix, whose window may begin inside a string or comment."""
+    found = scan(text, context.language)
+    if context.starts_at_top or not found.in_words:
+        return found
+    # The end of one that began above the window looks like a beginning, all code after it like
+    # words, and the other way round: words make poor code.
+    other = scan(text, context.language, found.stack[-1:])
+    return found if other.in_words or other.strays > found.strays else other

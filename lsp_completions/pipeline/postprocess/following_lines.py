@@ -1,6 +1,6 @@
 """Lines that stand below the cursor already, said again by the model."""
 
-from lsp_completions.pipeline.brackets import scan
+from lsp_completions.pipeline.brackets import PARTNER, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.extent import opened_by
 from lsp_completions.pipeline.surroundings import (
@@ -33,7 +33,9 @@ def no_following_lines(text: str, context: CursorContext) -> str:
             whole = context.line_prefix + line if at_cursor else line
             off = abs(width_of(whole, context) - width_of(below[0], context))
             equal, reaches_end = _equal_lines([lines[i] for i in spoken[place:]], below, context)
-            closes_ours = bool(stack) and not scan(line, language, stack).stack
+            closes_ours = (
+                stack[-1:] != () and stack[-1] in PARTNER and not scan(line, language, stack).stack
+            )
             if off < width_of(context.indent_unit, context) and (
                 equal >= _ENOUGH
                 or (says_something(below[0]) and (equal > 1 or not opens_block(line, language)))

@@ -63,7 +63,7 @@ def _moved_to_cursor(first: str, rest: list[str], context: CursorContext) -> lis
     """
     line = context.line_prefix + first
     base = statement_width(context) if context.line_prefix.strip() else width_of(line, context)
-    if base == 0 or not opens_block(line, context.language):
+    if base == 0 or line.endswith("\\") or not opens_block(line, context.language):
         return rest
     stack = scan(first + "\n", context.language).stack
     if stack:
