@@ -56,22 +56,24 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
     rest = context.line_suffix
     if not rest.strip() or not text:
         return text, 0
+    ends_with_rest = _rest_at_end(text, rest)
     kept, cut = _same_closers(text, rest, context)
-    readings = [
-        _rest_at_end(text, rest),
+    readings = (
+        ends_with_rest,
         kept,
         _rest_within(text, rest),
         _start_of_rest_at_end(text, rest),
         (text, 0),
         cut,
-    ]
+    )
+
+    def lost(reading: Reading) -> int:
+        # That words of the rest end the text as well is no chance: worth one stray bracket.
+        sure = reading == ends_with_rest and len(rest.strip()) > _LONG_ENOUGH and _WORD.search(rest)
+        return imbalance(reading[0], reading[1], context) - bool(sure)
+
     possible = [reading for reading in readings if reading is not None]
-    if len(possible) > 1:
-        text, replaced = min(
-            possible, key=lambda reading: imbalance(reading[0], reading[1], context)
-        )
-    else:
-        replaced = 0
+    text, replaced = min(possible, key=lost) if len(possible) > 1 else (text, 0)
     if replaced == 0 and rest[0].isspace() and text.strip():
         text = text.rstrip(" \t")
     return text, replaced
