@@ -22,7 +22,7 @@ from lsp_completions.pipeline.stream import Candidate, Collector
 from lsp_completions.pipeline.templates import family_of
 from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.providers.base import Provider
-from lsp_completions.settings import Settings
+from lsp_completions.settings import Multiline, Settings
 
 # Characters beside the two windows: with the usual ones, what a window of 2,048 tokens can hold.
 ROOM_FOR_EXCERPTS = 1256
@@ -73,23 +73,27 @@ async def complete(request: Request, generations: Generations) -> Outcome:
         )
         offset = selection.start + len(selection.text)
 
+    limits = request.provider.limits.overridden(settings)
     context = context_at(
         document,
         offset,
         path=request.path,
-        windows=Windows(prefix_chars=settings.prefix_chars, suffix_chars=settings.suffix_chars),
+        windows=Windows(prefix_chars=limits.prefix_chars, suffix_chars=limits.suffix_chars),
     )
-    mode = mode_for(context, settings.multiline)
+    multiline = settings.multiline
+    if multiline is Multiline.AUTO and not limits.multiline:
+        multiline = Multiline.NEVER
+    mode = mode_for(context, multiline)
     prompt = build_prompt(
         context,
         (),
         family=family_of(request.provider.prompts_for),
         repository=settings.repository,
-        budget_chars=settings.prefix_chars + settings.suffix_chars + ROOM_FOR_EXCERPTS,
+        budget_chars=limits.prefix_chars + limits.suffix_chars + ROOM_FOR_EXCERPTS,
         single_line=mode is Mode.LINE,
     )
 
-    generation = generations.start(request.provider, prompt, max_tokens=settings.max_tokens)
+    generation = generations.start(request.provider, prompt, max_tokens=limits.max_tokens)
     collector = Collector(context, mode, markers=prompt.special_tokens)
     try:
         candidate = await first_good(generation, collector, request.deadline)

@@ -141,19 +141,20 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token, which has to fit into a header; a blank one counts as not set."""
+    """An access token or key, which has to fit into a header; a blank one counts as not set."""
 
     values: str = "text"
+    name: str = "token"
 
     def read(self, value: object, wrong: Wrong) -> Secret | None:
         """The token without the line break that a file or a command leaves after it."""
         if (token := _text(value, wrong)) is None:
             return None
         if not token.isascii():
-            wrong("must be plain ASCII and holds another character; copy the token anew")
+            wrong(f"must be plain ASCII and holds another character; copy the {self.name} anew")
             return None
         if not re.fullmatch(r"[!-~]*", token):
-            wrong("must be the token alone, without spaces or line breaks in it")
+            wrong(f"must be the {self.name} alone, without spaces or line breaks in it")
             return None
         return Secret(token) if token else None
 
@@ -163,6 +164,7 @@ class Address:
     """The address of a server: scheme, host, port and path; a blank one counts as not set."""
 
     values: str = "address"
+    example: str = "https://sourcegraph.example.com"
 
     def read(self, value: object, wrong: Wrong) -> str | None:
         """The address without a slash at its end, so that a path can be added."""
@@ -175,7 +177,7 @@ class Address:
         except ValueError:
             host = None
         if not host or re.search(r"[\s\\<>\"'{}|^`\x00-\x1f\x7f]", text):
-            wrong("must be an address such as https://sourcegraph.example.com")
+            wrong(f"must be an address such as {self.example}")
         elif parts.scheme not in ("http", "https"):
             wrong("must begin with https:// or http://")
         elif "@" in parts.netloc:
@@ -185,6 +187,26 @@ class Address:
         else:
             return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time as Go writes it, such as `1h30m`; a number counts seconds."""
+
+    values: str = "text such as `10m`, or number of seconds"
+
+    def read(self, value: object, wrong: Wrong) -> str | None:
+        """The time with its unit; what is below zero means for ever."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = f"{value:g}" if abs(value) < UNLIMITED else "-"
+        if (text := _text(value, wrong)) is None or not text:
+            return None
+        if re.fullmatch(r"-?\d{1,9}(\.\d{1,9})?", text):
+            text += "s"
+        if not re.fullmatch(r"-?(\d{1,9}(\.\d{1,9})?(ms|s|m|h))+", text):
+            wrong('must be a text such as "10m" or a number of seconds')
+            return None
+        return text
 
 
 @dataclass(frozen=True, slots=True)

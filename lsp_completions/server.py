@@ -222,7 +222,7 @@ class CompletionServer(Server):
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
                 ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
-                detail=self.settings.model or self.settings.provider.value,
+                detail=self.settings.model or _name(self.provider),
                 is_incomplete=not outcome.complete,
             )
         if isinstance(outcome, Skipped) and outcome.reason is SkipReason.SUPERSEDED:
@@ -374,6 +374,10 @@ class CompletionServer(Server):
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW)
 MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON)
+
+
+def _name(provider: Provider | ConfigurationError) -> str:
+    return "" if isinstance(provider, ConfigurationError) else provider.name
 
 
 async def _skipped(reason: SkipReason) -> Outcome:

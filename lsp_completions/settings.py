@@ -14,6 +14,7 @@ from typing import Any, cast
 from lsp_completions.kinds import (
     Address,
     Choice,
+    Duration,
     Flag,
     Headers,
     Kind,
@@ -35,6 +36,13 @@ class Api(StrEnum):
     """The API that serves the model."""
 
     SOURCEGRAPH = "sourcegraph"
+    LOCAL = "local"
+    """The embedded model."""
+    LLAMA_CPP = "llama.cpp"
+    OLLAMA = "ollama"
+    OPENAI = "openai"
+    """Any server with OpenAI's `/v1/completions`."""
+    MISTRAL = "mistral"
 
 
 class Menu(StrEnum):
@@ -89,8 +97,13 @@ def _knob(kind: Kind[object], sentence: str) -> dict[str, object]:
 class Settings:
     """All settings. `sources` tells where each one that is not the default came from, by key."""
 
-    provider: Api = field(
-        default=Api.SOURCEGRAPH, metadata=_knob(Choice(Api), "The API that serves the model.")
+    provider: Api | None = field(
+        default=None,
+        metadata=_knob(
+            Choice(Api),
+            "The API that serves the model. When not set, it is Sourcegraph if `endpoint` and "
+            "`accessToken` are, and else the embedded model, `local`, if that is installed.",
+        ),
     )
     endpoint: str | None = field(
         default=None,
@@ -104,10 +117,41 @@ class Settings:
         default=None,
         metadata=_knob(Token(), "The access token, which is sent to `endpoint` only."),
     )
+    url: str | None = field(
+        default=None,
+        metadata=_knob(
+            Address(example="http://localhost:8080"),
+            "The address of your own model server; `llama.cpp` and `ollama` are looked for on this "
+            "machine when it is not set, `mistral` at its maker's.",
+        ),
+    )
+    api_key: Secret | None = field(
+        default=None,
+        metadata=_knob(Token(name="key"), "The API key, which is sent to `url` only."),
+    )
     model: str = field(
         default="",
         metadata=_knob(
-            Text(), "The model that completes code; the instance's own choice when not set."
+            Text(),
+            "The model that completes code; the server's own choice when not set. `ollama` needs "
+            "it, as do most servers with the API of `openai`.",
+        ),
+    )
+    model_path: str | None = field(
+        default=None,
+        metadata=_knob(Text(), "A model file (GGUF) for `local`, in place of the installed one."),
+    )
+    keep_alive: str | None = field(
+        default=None,
+        metadata=_knob(
+            Duration(), "How long `ollama` keeps the model in memory; below 0 means for ever."
+        ),
+    )
+    context_tokens: int | None = field(
+        default=None,
+        metadata=_knob(
+            Number(whole=True, least=1),
+            "How many tokens `ollama` makes room for; its own choice when not set.",
         ),
     )
     # A version the instance does not know is refused, and every instance knows 1.
@@ -125,11 +169,12 @@ class Settings:
             Flag(), "Whether the text is sent while the model writes, or all at its end."
         ),
     )
-    max_tokens: int = field(
-        default=256,
+    max_tokens: int | None = field(
+        default=None,
         metadata=_knob(
             Number(whole=True, least=1),
-            "The longest completion to ask for, in the model's tokens.",
+            "The longest completion to ask for, in the model's tokens; "
+            "256 when not set, and 48 with `local`.",
         ),
     )
     temperature: float = field(
@@ -190,22 +235,24 @@ class Settings:
         default=Multiline.AUTO,
         metadata=_knob(
             Choice(Multiline),
-            "Whether a suggestion may have several lines; `auto` means where a block begins.",
+            "Whether a suggestion may have several lines; `auto` means where a block begins, "
+            "but not with `local`.",
         ),
     )
-    # 0.6 and 0.1 of a window of 2,048 tokens, at 3.5 characters each: what the smallest model
-    # in wide use can read, with room left for code from elsewhere.
-    prefix_chars: int = field(
-        default=4300,
+    prefix_chars: int | None = field(
+        default=None,
         metadata=_knob(
             Number(whole=True, least=1),
-            "How many characters before the cursor are sent at most.",
+            "How many characters before the cursor are sent at most; "
+            "4300 when not set, and 1400 with `local`.",
         ),
     )
-    suffix_chars: int = field(
-        default=716,
+    suffix_chars: int | None = field(
+        default=None,
         metadata=_knob(
-            Number(whole=True, least=0), "How many characters after the cursor are sent at most."
+            Number(whole=True, least=0),
+            "How many characters after the cursor are sent at most; "
+            "716 when not set, and 200 with `local`.",
         ),
     )
     connect_timeout: float = field(

@@ -33,10 +33,16 @@ class Excerpt:
 class Prompt:
     """The text a model continues, and the strings at which it should stop.
 
-    Where one of `special_tokens` stands the reply is over, whether the model stopped there or not.
+    `prefix` and `suffix` are what it was made of, as they stand in the document, for APIs that
+    take the two apart and know the model's tokens themselves. Where one of `special_tokens` stands
+    the reply is over, whether the model stopped there or not.
     """
 
     text: str
+    prefix: str = ""
+    suffix: str = ""
+    excerpts: tuple[Excerpt, ...] = ()
+    """Those that had room."""
     stop_sequences: tuple[str, ...] = ()
     special_tokens: tuple[str, ...] = ()
 
@@ -78,20 +84,26 @@ def build_prompt(
         room=budget_chars - 1 - len(rendered(shown, "", "")),
     )
     text = rendered(shown, prefix, suffix)
+    taken: list[Excerpt] = []
     for excerpt in excerpts:
         shown.append(_described(excerpt, family))
         longer = rendered(shown, prefix, suffix)
         if len(longer) >= budget_chars:
             break
         text = longer
+        taken.append(excerpt)
 
     # Without tokens of a family's own, an empty document leaves nothing to continue, and providers
     # refuse a blank prompt.
     if not text.strip():
         text = rendered([ABOUT_PATH.format(path=path)], prefix, suffix)
 
+    before, after = _fitted(context.prefix, context.suffix, room=budget_chars - 1)
     return Prompt(
         text=text,
+        prefix=before,
+        suffix=after,
+        excerpts=tuple(taken),
         stop_sequences=_stop_sequences(context, family, single_line=single_line),
         special_tokens=family.special_tokens,
     )

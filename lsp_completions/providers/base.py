@@ -1,11 +1,12 @@
 """What every provider is: a pure translation between prompts and one wire format."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lsp_completions.errors import ProviderError, Reply
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,34 @@ class Event:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much to send and to ask for, where the settings say nothing."""
+
+    # 0.6 and 0.1 of a window of 2,048 tokens, at 3.5 characters each: what the smallest model
+    # in wide use can read, with room left for code from elsewhere.
+    prefix_chars: int = 4300
+    suffix_chars: int = 716
+    max_tokens: int = 256
+    multiline: bool = True
+    """Whether blocks are worth asking for."""
+
+    def overridden(self, settings: Settings) -> "Limits":
+        """What the settings say, and these limits for the rest."""
+
+        def chosen(number: int | None, ours: int) -> int:
+            return ours if number is None else number
+
+        return replace(
+            self,
+            prefix_chars=chosen(settings.prefix_chars, self.prefix_chars),
+            suffix_chars=chosen(settings.suffix_chars, self.suffix_chars),
+            max_tokens=chosen(settings.max_tokens, self.max_tokens),
+        )
+
+
 class Provider(Protocol):
-    """An API that serves a model."""
+    """An API that serves a model: a frozen value that can be a key."""
 
     @property
     def name(self) -> str:
@@ -46,6 +73,14 @@ class Provider(Protocol):
     def prompts_for(self) -> str:
         """The model whose form of prompt is understood: the one asked for, or the usual default."""
 
+    @property
+    def limits(self) -> Limits:
+        """How much to send and to ask for, where the settings say nothing."""
+
+    @property
+    def finishes_reading(self) -> bool:
+        """Whether it reads a prompt to its end although we hung up, and until then nothing else."""
+
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         """Build the HTTP request that asks for a completion of `prompt`."""
 
@@ -54,3 +89,6 @@ class Provider(Protocol):
 
     def refusal(self, reply: Reply) -> ProviderError:
         """Explain a reply that was not a success, in a sentence for the user."""
+
+    def instead(self, reply: Reply) -> "Provider | None":
+        """Whom to ask, now and from now on, when this one refused so; `None` means nobody."""

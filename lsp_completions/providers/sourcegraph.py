@@ -15,7 +15,7 @@ from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers import sourcegraph_refusals as refusals
-from lsp_completions.providers.base import Event, HttpRequest
+from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 
 # What an instance completes code with when no model is named; few administrators choose another.
 USUAL_MODEL = "deepseek-coder-v2-lite-base"
@@ -53,6 +53,16 @@ class Sourcegraph:
     def prompts_for(self) -> str:
         """The model whose form prompts have: the one asked for, or the usual one."""
         return self.model or USUAL_MODEL
+
+    @property
+    def limits(self) -> Limits:
+        """As much as the smallest model in wide use can read."""
+        return Limits()
+
+    @property
+    def finishes_reading(self) -> bool:
+        """Hosted models give up when we hang up."""
+        return False
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         """Build the HTTP request that asks for a completion of `prompt`."""
@@ -102,6 +112,10 @@ class Sourcegraph:
     def refusal(self, reply: Reply) -> ProviderError:
         """Explain a reply that was not a success, in a sentence for the user."""
         return refusals.explained(self._asked, reply)
+
+    def instead(self, reply: Reply) -> Provider | None:
+        """Nobody: there is one way to ask an instance."""
+        return None
 
     def _completion(self, event: Event) -> Chunk | None:
         try:

@@ -7,7 +7,7 @@ from lsp_completions.errors import Interrupted, ProviderError, RateLimited, Refu
 from lsp_completions.generations import Generations
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
-from lsp_completions.providers.base import Event, HttpRequest
+from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 
 PROMPT = Prompt(text="x = ")
 
@@ -18,6 +18,8 @@ class Words:
     name = "words"
     model = ""
     prompts_for = ""
+    limits = Limits()
+    finishes_reading = False
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         return HttpRequest(url="http://words", body=prompt.text.encode(), headers=())
@@ -30,6 +32,9 @@ class Words:
 
     def refusal(self, reply: Reply) -> ProviderError:
         return RateLimited(f"explained {reply.status}")
+
+    def instead(self, reply: Reply) -> Provider | None:
+        return None
 
 
 class Stream:

@@ -41,7 +41,15 @@ def resolved(raw: object) -> tuple[Settings, list[str]]:
         pytest.param({"temperature": 1}, "temperature", 1.0, id="a number written without a point"),
         pytest.param({"topK": 0}, "top_k", 0, id="zero is a value"),
         pytest.param({"logprobs": 5}, "logprobs", 5, id="the largest there is"),
-        pytest.param({"maxTokens": None}, "max_tokens", 256, id="null is not set"),
+        pytest.param({"temperature": None}, "temperature", 0.2, id="null is not set"),
+        pytest.param({"provider": "llama.cpp"}, "provider", Api.LLAMA_CPP, id="another provider"),
+        pytest.param({"keepAlive": "1h30m"}, "keep_alive", "1h30m", id="a length of time"),
+        pytest.param({"keepAlive": -1}, "keep_alive", "-1s", id="for ever"),
+        pytest.param({"keepAlive": "1.5"}, "keep_alive", "1.5s", id="seconds as text"),
+        pytest.param({"keepAlive": ""}, "keep_alive", None, id="no length of time"),
+        pytest.param({"url": "localhost:1234/v1"}, "url", "http://localhost:1234/v1", id="a URL"),
+        pytest.param({"apiKey": "sk-1\n"}, "api_key", Secret("sk-1"), id="a key"),
+        pytest.param({"contextTokens": 4096}, "context_tokens", 4096, id="room for a prompt"),
         pytest.param({"model": "  "}, "model", "", id="a blank text is not set"),
         pytest.param({"model": " a/b\n"}, "model", "a/b", id="blanks around a text"),
         pytest.param({"repository": ""}, "repository", None, id="no repository"),
@@ -371,7 +379,7 @@ def test_the_reference_has_a_row_for_each_setting() -> None:
     rows = reference().splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == keys()
     assert all(row.count(" | ") == 3 and row.endswith(". |") for row in rows)
-    assert "| `maxTokens` | whole number from 1 up | `256` |" in reference()
+    assert "| `temperature` | number from 0 to 1 | `0.2` |" in reference()
 
 
 json_values = st.recursive(
