@@ -1,0 +1,63 @@
+"""The command line. Each command imports what it needs, so that `--version` answers at once."""
+
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lsp_completions import __version__
+
+TERMINAL_NOTE = """\
+lsp-completions is a language server: it waits for an editor on its standard input.
+Configure your editor to start it; Ctrl-C ends it. `lsp-completions --help` says more,
+and `lsp-completions complete FILE:LINE:COLUMN` shows a suggestion without an editor.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given == ["--version"]:
+        sys.stdout.write(f"lsp-completions {__version__}\n")
+        return 0
+    # Editors wait for their server, and the grammar of the commands takes long to import.
+    if (wish := as_editors_start_it(given)) is not None:
+        return serve(wish.client_process_id)
+
+    from lsp_completions.cli.commands import run
+
+    return run(given)
+
+
+def serve(client_process_id: int | None) -> int:
+    """Serve one editor over standard input and output, until it ends."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(TERMINAL_NOTE)
+
+    from lsp_completions.server import serve
+
+    return serve(client_process_id=client_process_id)
+
+
+class Wish(NamedTuple):
+    """What an editor asks for when it starts its server."""
+
+    client_process_id: int | None
+
+
+def as_editors_start_it(arguments: Sequence[str]) -> Wish | None:
+    """The wish of an editor, `None` where the arguments are not what one uses.
+
+    Some LSP clients append `--stdio`, and `--clientProcessId` with a number, on their own.
+    """
+    client_process_id = None
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name == "--clientProcessId":
+            number = value if equals else next(rest, "")
+            if not (number.isascii() and number.isdecimal()):
+                return None
+            client_process_id = int(number)
+        elif argument not in ("serve", "--stdio"):
+            return None
+    return Wish(client_process_id)

@@ -1,0 +1,155 @@
+"""The grammar of the command line: its commands, their options, and what a newcomer is told."""
+
+import io
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from lsp_completions import __doc__ as subtitle
+from lsp_completions import __version__, cli
+from lsp_completions.cli.exits import Exit
+from lsp_completions.cli.saying import say
+from lsp_completions.errors import CompletionsError, InvalidParams
+from lsp_completions.settings import Api
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; returns the exit code. What goes wrong is said in a sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        # Code has characters that few locales know.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        code = group.main(list(arguments), prog_name="lsp-completions", standalone_mode=False)
+    except click.exceptions.Abort:
+        return Exit.STOPPED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except CompletionsError as error:
+        say(f"Error: {error}")
+        return Exit.USAGE if isinstance(error, InvalidParams) else Exit.BACKEND
+    except Exception as error:  # noqa: BLE001 - a person is to be told, not shown a traceback
+        say(f"Error: {_mistake(error)}")
+        return Exit.MISTAKE
+    return code if isinstance(code, int) else Exit.GOOD
+
+
+def _mistake(error: Exception) -> str:
+    """Our mistake, for a report of it: where it was, and no values, which may be code."""
+    *_, last = traceback.extract_tb(error.__traceback__)
+    place = f"{Path(last.filename).name}, line {last.lineno}"
+    return (
+        f"lsp-completions {__version__} made a mistake: {type(error).__name__} in {place}. "
+        "Please report it with this line."
+    )
+
+
+class Group(click.Group):
+    """The command without a command, whose help names the user's own settings file."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say where completions come from."""
+        from lsp_completions.configuration import config_file
+
+        with formatter.section("Where completions come from"):
+            formatter.write_dl(
+                [
+                    ("your Sourcegraph instance", "Set SRC_ENDPOINT and SRC_ACCESS_TOKEN."),
+                    ("a small model on this machine", "Run lsp-completions model install."),
+                    (
+                        "your own model server",
+                        'Write provider = "ollama", "llama.cpp", "openai" or "mistral" into '
+                        "the settings file.",
+                    ),
+                ]
+            )
+        formatter.write_paragraph()
+        formatter.write_text(f"The settings file is {click.format_filename(config_file())}.")
+
+
+def editors_options(*, hidden: bool = False) -> Callable[[Command], Command]:
+    """What some LSP clients append to the command on their own."""
+
+    def add(command: Command) -> Command:
+        number = click.option(
+            "--clientProcessId",
+            "client_process_id",
+            type=int,
+            metavar="N",
+            help="End when the process with this id ends.",
+            hidden=hidden,
+        )
+        stdio = click.option(
+            "--stdio",
+            is_flag=True,
+            expose_value=False,
+            help="Talk over standard input and output, which is what happens anyway.",
+            hidden=hidden,
+        )
+        return stdio(number(command))
+
+    return add
+
+
+@click.group(
+    cls=Group,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    help=f"""{subtitle}
+
+    Without a command it is a language server: your editor starts it, and talks to it over
+    standard input and output. To see a suggestion without an editor:
+
+        lsp-completions complete app.py:12:5
+    """,
+)
+@click.version_option(__version__, prog_name="lsp-completions", message="%(prog)s %(version)s")
+@editors_options(hidden=True)
+@click.pass_context
+def group(context: click.Context, client_process_id: int | None) -> int | None:
+    """Serve where no command is given."""
+    if context.invoked_subcommand is None:
+        return cli.serve(client_process_id)
+    context.obj = client_process_id
+    return None
+
+
+@group.command()
+@editors_options()
+@click.pass_obj
+def serve(parents: int | None, client_process_id: int | None) -> int:
+    """Serve an editor, as without a command."""
+    return cli.serve(parents if client_process_id is None else client_process_id)
+
+
+@group.command(
+    epilog="The exit code is 0 with a suggestion, 1 without one, 2 when the command was wrong, "
+    "and 3 when the provider could not answer."
+)
+@click.argument("place", metavar="FILE:LINE:COLUMN")
+@click.option("--language", default="", metavar="NAME", help="What editors call the language.")
+@click.option("--provider", type=click.Choice([api.value for api in Api]), help="Whom to ask.")
+@click.option("--model", metavar="NAME", help="Which model to ask for.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def complete(
+    place: str, language: str, provider: str | None, model: str | None, as_json: bool
+) -> int:
+    """Show what would be suggested at a place in a file.
+
+    The suggestion appears as an editor shows it, dim in its line, while the model writes. Into a
+    pipe or a file goes its text alone.
+
+    LINE and COLUMN count characters from 1; the cursor stands before the character with that
+    number. All settings are those of your editor's server, but for what the editor itself sends.
+    """
+    from lsp_completions.cli.complete import complete
+
+    chosen = {"provider": provider, "model": model}
+    return complete(place, language=language, chosen=chosen, as_json=as_json)

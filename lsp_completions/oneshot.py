@@ -1,0 +1,237 @@
+"""One completion without an editor: of a file, at a place, as the server would answer it."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lsp_completions.completer import Request, complete
+from lsp_completions.errors import CompletionsError, InvalidParams
+from lsp_completions.generations import Generations
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.edit import Edit
+from lsp_completions.pipeline.markers import without_unfinished_marker
+from lsp_completions.pipeline.outcome import Outcome, Suggested
+from lsp_completions.pipeline.uris import display_path, uri_of_path
+from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.settings import Settings
+from lsp_completions.transport import Timeouts, Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the cursor stands: in characters from 1, before the character with that number."""
+
+    file: str
+    line: int
+    column: int
+
+    @staticmethod
+    def read(text: str) -> "Place":
+        """`FILE:LINE:COLUMN`, read from the right: there may be colons in the file's name."""
+        file, *numbers = text.rsplit(":", 2)
+        if not file or len(numbers) < 2 or not all(_is_number(number) for number in numbers):
+            raise InvalidParams(
+                f"“{text}” names no place. Write the file, the line and the column, "
+                "such as app.py:12:5."
+            )
+        line, column = map(int, numbers)
+        if line < 1 or column < 1:
+            raise InvalidParams("Lines and columns count from 1.")
+        return Place(file=file, line=line, column=column)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """A file's text with the cursor in it."""
+
+    document: Document
+    offset: int
+    path: str
+    """What the model is told: the file's path below the folder one is in, or its name."""
+
+    @property
+    def line_prefix(self) -> str:
+        """The cursor's line up to the cursor."""
+        line, column = self.document.place_at(self.offset)
+        return self.document.line(line)[:column]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came of it. `first_text` and `total` are seconds from the request on.
+
+    `first_text` is when there was something to show for the first time.
+    """
+
+    outcome: Outcome
+    first_text: float
+    total: float
+
+
+def cursor_at(place: Place, language_id: str = "") -> Cursor:
+    """The file at `place`. Raises `InvalidParams` where there is no such place."""
+    file = Path(place.file)
+    name = f"“{place.file}”"
+    try:
+        # As editors read it: line ends as they are, and no mark at the beginning.
+        with file.open(encoding="utf-8-sig", newline="") as opened:
+            text = opened.read()
+    except FileNotFoundError:
+        raise InvalidParams(f"There is no file {name}.") from None
+    except UnicodeDecodeError:
+        raise InvalidParams(f"{name} is not text in UTF-8.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidParams(f"{name} cannot be read: {reason}.") from None
+
+    uri = uri_of_path(str(file.absolute()))
+    document = Document.open(uri, language_id, None, text)
+    if place.line > document.line_count:
+        raise InvalidParams(
+            f"{name} has no line {place.line}; its last one is {document.line_count}."
+        )
+    line, column = place.line - 1, place.column - 1
+    length = len(document.line(line).rstrip("\r\n"))
+    if column > length:
+        raise InvalidParams(
+            f"Line {place.line} of {name} has no column {place.column}; "
+            f"its end is column {length + 1}."
+        )
+    return Cursor(
+        document=document,
+        offset=document.offset_at(line, column),
+        path=display_path(uri, [uri_of_path(str(Path.cwd()))]),
+    )
+
+
+async def complete_once(
+    cursor: Cursor,
+    settings: Settings,
+    provider: Provider,
+    *,
+    show: Callable[[Edit], None],
+    report: Callable[[str], None],
+) -> Answer:
+    """Complete at the cursor; `show` gets what would be suggested so far, as long as more comes.
+
+    `report` is given a sentence for each thing in the environment that cannot be used. Raises
+    `ProviderError` where the provider failed.
+    """
+    request = Request(
+        document=cursor.document,
+        offset=cursor.offset,
+        path=cursor.path,
+        settings=settings,
+        provider=provider,
+        current=lambda: cursor.document,
+    )
+    timeouts = Timeouts(
+        connect=settings.connect_timeout,
+        first_event=settings.first_event_timeout,
+        total=settings.total_timeout,
+    )
+    transport = Transport(report=report)
+    watch = Watch(lambda asked: transport.events(asked, timeouts))
+    generations = Generations(watch.open_stream)
+    first_text: float | None = None
+
+    def show_growing(edit: Edit) -> None:
+        nonlocal first_text
+        if first_text is None:
+            first_text = time.monotonic() - began
+        show(edit)
+
+    try:
+        # A server is as ready as this when its editor asks.
+        await transport.prepared()
+        began = time.monotonic()
+        following = asyncio.create_task(watch.follow(request, show_growing))
+        try:
+            outcome = await complete(request, generations)
+            total = time.monotonic() - began
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
+        if not following.cancelled():
+            following.result()
+        return Answer(
+            outcome=outcome,
+            first_text=total if first_text is None else first_text,
+            total=total,
+        )
+    finally:
+        await generations.aclose()
+        await transport.aclose()
+
+
+@dataclass(slots=True)
+class Heard:
+    """What came of one HTTP request so far."""
+
+    events: list[Event] = field(default_factory=list)
+    error: CompletionsError | None = None
+
+
+class Watch:
+    """Listens to streams, and finds what would be suggested if the model stopped now."""
+
+    def __init__(self, opens: Callable[[HttpRequest], AsyncGenerator[Event, None]]) -> None:
+        self._opens = opens
+        self._heard: list[Heard] = []
+        self._news = asyncio.Event()
+
+    async def open_stream(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        """The stream of `request`, listened to."""
+        heard = Heard()
+        self._heard.append(heard)
+        async with aclosing(self._opens(request)) as events:
+            try:
+                async for event in events:
+                    heard.events.append(event)
+                    self._news.set()
+                    yield event
+            except CompletionsError as error:
+                heard.error = error
+                raise
+
+    async def follow(self, request: Request, show: Callable[[Edit], None]) -> None:
+        """Show what there is whenever more has come, until cancelled."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            # The streams so far are played again to the completer itself, so that the suggestion
+            # grows exactly into the one it ends with.
+            generations = Generations(_replay(self._heard))
+            try:
+                outcome = await complete(request, generations)
+            except CompletionsError:
+                continue
+            finally:
+                await generations.aclose()
+            if isinstance(outcome, Suggested):
+                edit = outcome.edits[0]
+                text = without_unfinished_marker(edit.new_text)
+                if text.strip():
+                    show(replace(edit, new_text=text))
+
+
+def _replay(heard: Iterable[Heard]) -> Callable[[HttpRequest], AsyncGenerator[Event, None]]:
+    """What opens one stream after the other as they have been so far."""
+    streams = iter([_played(list(each.events), each.error) for each in heard])
+    return lambda _: next(streams, _played([], None))
+
+
+async def _played(
+    events: list[Event], error: CompletionsError | None
+) -> AsyncGenerator[Event, None]:
+    for event in events:
+        yield event
+    if error is not None:
+        raise error
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10
