@@ -7,7 +7,7 @@ an event has may be missing.
 
 import json
 from dataclasses import dataclass
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from lsp_completions import __version__
 from lsp_completions.errors import ProviderError, Refused, Reply
@@ -16,6 +16,7 @@ from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers import sourcegraph_refusals as refusals
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
+from lsp_completions.providers.wire import base_of, encoded, host_of, sentence_in, with_added
 
 # What an instance completes code with when no model is named; few administrators choose another.
 USUAL_MODEL = "deepseek-coder-v2-lite-base"
@@ -87,7 +88,7 @@ class Sourcegraph:
         return HttpRequest(
             url=f"{self._base}/.api/completions/code?{urlencode(query)}",
             headers=self._headers(),
-            body=_encoded({key: value for key, value in body.items() if value is not None}),
+            body=encoded(body),
             stream=self.stream,
         )
 
@@ -97,7 +98,7 @@ class Sourcegraph:
             case "completion" | "message" | "":
                 return self._completion(event)
             case "error":
-                raise refusals.explained_text(self._asked, refusals.sentence_in(event.data))
+                raise refusals.explained_text(self._asked, sentence_in(event.data))
             case "attribution-error":
                 # The instance may show no code whose origin it could not check.
                 raise Refused(
@@ -134,7 +135,7 @@ class Sourcegraph:
             case {"stopReason": str()} if event.name:
                 text, cumulative = "", False
             case {"error": _}:
-                raise refusals.explained_text(self._asked, refusals.sentence_in(event.data))
+                raise refusals.explained_text(self._asked, sentence_in(event.data))
             case dict() if event.name:
                 return None
             case _:
@@ -164,9 +165,7 @@ class Sourcegraph:
             needed["Authorization"] = f"token {self.token.reveal().strip()}"
         if self.timeout_ms is not None:
             needed["X-Timeout-Ms"] = str(self.timeout_ms)
-        taken = {header.lower() for header in needed}
-        added = [(header, text.reveal()) for header, text in self.headers]
-        return (*((h, text) for h, text in added if h.lower() not in taken), *needed.items())
+        return with_added(needed, self.headers)
 
     @property
     def _asked(self) -> refusals.Asked:
@@ -180,19 +179,8 @@ class Sourcegraph:
 
     @property
     def _base(self) -> str:
-        """The address without what may stand behind or before the host: a slash, a password."""
-        parts = urlsplit(self.endpoint.strip())
-        return f"{parts.scheme}://{self._host}{parts.path.rstrip('/')}"
+        return base_of(self.endpoint)
 
     @property
     def _host(self) -> str:
-        return urlsplit(self.endpoint.strip()).netloc.rpartition("@")[2]
-
-
-def _encoded(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        # Half a surrogate pair, as an editor may send it, is no character and cannot be sent on.
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+        return host_of(self.endpoint)

@@ -4,7 +4,6 @@ Refusals are plain text as a rule, sometimes JSON, or the page of a gateway befo
 Only the sentence in them is repeated: what follows it may be the prompt, sent back.
 """
 
-import json
 import re
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from lsp_completions.errors import (
 )
 from lsp_completions.kinds import Secret
 from lsp_completions.providers.retry_after import in_words, retry_after
+from lsp_completions.providers.wire import first_sentence, is_page, sentence_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,8 @@ class Asked:
 def explained(asked: Asked, reply: Reply) -> ProviderError:
     """A reply that was not a success."""
     host, status = asked.host, reply.status
-    is_page = _is_page(reply.body, reply.headers.get("content-type", ""))
-    text = "" if is_page else sentence_in(reply.body)
+    page = is_page(reply.body, reply.headers.get("content-type", ""))
+    text = "" if page else sentence_in(reply.body)
 
     def refused(sentence: str, kind: type[Refused] = Refused) -> Refused:
         return kind(sentence, reply=reply)
@@ -48,7 +48,7 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
                 "Sign in to it in a browser, then try again.",
                 NotAuthorized,
             )
-        case 401 if is_page:
+        case 401 if page:
             return refused(
                 f"A gateway before {host} asks to sign in. It has to let requests with an access "
                 "token pass, or wants a header, which the setting `headers` can add.",
@@ -56,7 +56,7 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
             )
         case 401:
             return _not_authorized(asked, text, reply)
-        case 403 if is_page:
+        case 403 if page:
             return refused(
                 f"A firewall or gateway before {host} stopped the request. "
                 "Ask those who run it to let completions pass."
@@ -89,7 +89,7 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
             )
         case 429:
             return _rate_limited(asked, text, reply)
-        case 502 | 503 | 504 if is_page:
+        case 502 | 503 | 504 if page:
             return refused(
                 f"A gateway before {host} had no answer from it ({status}). "
                 "The instance may be starting, or have too much to do."
@@ -126,7 +126,7 @@ def explained_text(asked: Asked, text: str, reply: Reply | None = None) -> Refus
 
 def explained_body(asked: Asked, body: str) -> ProviderError:
     """A success whose body is no completion; some gateways say no that way."""
-    if _is_page(body):
+    if is_page(body):
         return UnexpectedReply(
             f"{asked.host} answered with a web page, as for signing in. Check the setting "
             "`endpoint`, and whether a gateway before it lets access tokens pass."
@@ -137,20 +137,6 @@ def explained_body(asked: Asked, body: str) -> ProviderError:
     # What does not speak of a failure may be code.
     said = _said(text, asked) if _FAILURE.search(text) else "."
     return UnexpectedReply(f"{asked.host} answered with something other than a completion{said}")
-
-
-def sentence_in(body: str) -> str:
-    """What a body says, which may be text, JSON, or server-sent events with one of them inside."""
-    if _EVENTS.match(body):
-        body = "\n".join(_DATA.findall(body)[:1])
-    try:
-        value = json.loads(body)
-    except ValueError:
-        return body.strip()
-    for key in ("error", "message", "detail"):
-        if isinstance(value, dict) and value.get(key):
-            value = value[key]
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthorized:
@@ -192,10 +178,7 @@ def _unsupported_model(asked: Asked, text: str, reply: Reply | None) -> Refused:
 
 def _said(text: str, asked: Asked) -> str:
     """The sentence in `text` as the end of one of ours."""
-    if asked.token is not None:
-        text = text.replace(asked.token.reveal().strip(), repr(asked.token))
-    # From a bracket, a quote or a second line on it may be anything.
-    sentence = re.split(r"[{\[<`\"\n]", text)[0][:160].strip(" .:;,")
+    sentence = first_sentence(text, asked.token)
     return f": {sentence}." if sentence else "."
 
 
@@ -216,13 +199,6 @@ def _wants_second_factor(reply: Reply) -> bool:
     )
 
 
-def _is_page(body: str, content_type: str = "") -> bool:
-    return "text/html" in content_type.lower() or bool(_PAGE.match(body))
-
-
-_PAGE = re.compile(r"\s*<(!doctype|html|head|body)", re.IGNORECASE)
-_EVENTS = re.compile(r"\s*(event|data|id|retry)?:")
-_DATA = re.compile(r"^data: ?(.*?)\r?$", re.MULTILINE)
 _RATE_LIMIT = re.compile(
     r"rate.?limit|concurrency limit|too many requests|quota|status( code)? 429", re.IGNORECASE
 )
