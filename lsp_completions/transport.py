@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import importlib
 import logging
+import sys
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -105,6 +106,9 @@ class Transport:
 
 
 def _import_what_speaks_http() -> None:
+    # httpx 0.28 imports its own command line, with click and all of rich where they are installed,
+    # which takes longer than everything else here; it does without where that is not to be had.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     importlib.import_module("lsp_completions.exchange")
     # anyio 4 imports this on the first connection; elsewhere it would only come a little later.
     with contextlib.suppress(ImportError):

@@ -91,3 +91,15 @@ async def test_importing_it_is_cheap() -> None:
     code = "import sys, lsp_completions.transport; sys.exit('httpx' in sys.modules)"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     assert await process.wait() == 0
+
+
+async def test_being_ready_leaves_the_command_line_of_httpx_out() -> None:
+    """With it come click and all of rich, where they are installed."""
+    code = (
+        "import asyncio, sys\n"
+        "from lsp_completions.transport import Transport\n"
+        "asyncio.run(Transport().prepared())\n"
+        "sys.exit(' '.join({'click', 'rich', 'pygments'} & set(sys.modules)) or 0)"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    assert await process.wait() == 0
