@@ -30,9 +30,7 @@ class Screen:
         rows = laid_out(line_with(before, ghost, after, columns), columns)
         if not whole:
             rows = rows[-max(lines - 1, 1) :]
-        up = f"\x1b[{self._height - 1}A" if self._height > 1 else ""
-        back = f"\r{up}\x1b[J" if self._height else ""
-        self._stream.write(back + "".join(rows) + ("\n" if whole else ""))
+        self._stream.write(self._erased() + "".join(rows) + ("\n" if whole else ""))
         self._stream.flush()
         self._height = 0 if whole else len(rows)
 
@@ -42,10 +40,13 @@ class Screen:
     def __exit__(self, *exc: object) -> None:
         """Take back what is unfinished."""
         if self._height:
-            up = f"\x1b[{self._height - 1}A" if self._height > 1 else ""
-            self._stream.write(f"\r{up}\x1b[J")
+            self._stream.write(self._erased())
             self._stream.flush()
             self._height = 0
+
+    def _erased(self) -> str:
+        # Row by row: tmux keeps a copy of a screen that is erased as a whole.
+        return "\r\x1b[K" + "\x1b[A\x1b[K" * (self._height - 1) if self._height else ""
 
 
 Piece = tuple[str, str]
