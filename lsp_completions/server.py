@@ -27,6 +27,7 @@ from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.choice import provider_for
+from lsp_completions.providers.local import Local
 from lsp_completions.session import Documents, Suggestions, Turns, Typing
 from lsp_completions.settings import Layer, Menu, Settings, keys, resolve
 from lsp_completions.transport import Timeouts, Transport
@@ -361,7 +362,9 @@ class CompletionServer(Server):
         for problem in problems:
             self.notices.problem(str(problem))
         try:
-            self.provider = provider_for(self.settings)
+            provider = provider_for(self.settings, local_available=False)
+            assert not isinstance(provider, Local)
+            self.provider = provider
         except ConfigurationError as error:
             self.provider = error
         logging.getLogger().setLevel(self.settings.log_level.value.upper())

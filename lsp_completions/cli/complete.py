@@ -20,6 +20,7 @@ from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.choice import provider_for
+from lsp_completions.providers.local import Local
 from lsp_completions.settings import resolve
 
 
@@ -43,7 +44,8 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
                 screen.draw(*_line_with(edit, cursor), whole=False)
 
         try:
-            provider = provider_for(settings)
+            provider = provider_for(settings, local_available=False)
+            assert not isinstance(provider, Local)
             answer = asyncio.run(complete_once(cursor, settings, provider, show=show, report=_warn))
         except CompletionsError as error:
             if not as_json:

@@ -1,30 +1,68 @@
-"""Which provider answers: the one the settings name, as they describe it."""
+"""Which provider answers: the one the settings name, else the best there is."""
+
+from typing import TypedDict
 
 from lsp_completions.errors import ConfigurationError
+from lsp_completions.kinds import Secret
 from lsp_completions.providers.base import Provider
+from lsp_completions.providers.llama_cpp import LlamaCpp
+from lsp_completions.providers.local import Local
+from lsp_completions.providers.mistral import Mistral
+from lsp_completions.providers.ollama import Ollama
+from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph
-from lsp_completions.settings import Settings
+from lsp_completions.settings import Api, Settings
 
-NOT_CONFIGURED = (
-    "No completions yet: set {missing} for your Sourcegraph instance, in the environment "
-    "or as {keys} in lsp-completions/config.toml. An editor started from a desktop "
-    "may lack the variables your shell sets."
+# Numbers, as `localhost` may be tried at `::1` first, where neither of them listens.
+LLAMA_CPP_URL = "http://127.0.0.1:8080"
+OLLAMA_URL = "http://127.0.0.1:11434"
+MISTRAL_URL = "https://api.mistral.ai"
+
+INSTALL = "run `lsp-completions model install`"
+DESKTOP = "An editor started from a desktop may lack the variables your shell sets."
+NO_PROVIDER = (
+    "No completions yet: {connect}; or " + INSTALL + " for a small model on this machine; or name "
+    "your own model server in `provider` and `url`. " + DESKTOP
+)
+NO_INSTANCE = "No completions from Sourcegraph: {connect}. " + DESKTOP
+NO_LOCAL_MODEL = (
+    "The embedded model cannot run: it needs the extra `local` of lsp-completions, and a model: "
+    + INSTALL
+    + ", or name a file in `modelPath`."
 )
 
 
-def provider_for(settings: Settings) -> Provider:
-    """The provider the settings describe. Raises `ConfigurationError` that says what to set."""
+def provider_for(settings: Settings, *, local_available: bool) -> Provider | Local:
+    """The provider the settings describe. Raises `ConfigurationError` that says what to set.
+
+    `local_available` says whether the embedded model can run on this machine.
+    """
+    match settings.provider:
+        case None if settings.endpoint is not None and settings.access_token is not None:
+            return _sourcegraph(settings)
+        case None if local_available:
+            return _local(settings)
+        case None:
+            raise ConfigurationError(NO_PROVIDER.format(connect=_connect(settings)))
+        case Api.SOURCEGRAPH:
+            return _sourcegraph(settings)
+        case Api.LOCAL if not local_available:
+            raise ConfigurationError(NO_LOCAL_MODEL)
+        case Api.LOCAL:
+            return _local(settings)
+        case Api.LLAMA_CPP:
+            return LlamaCpp(**_common(settings, settings.url or LLAMA_CPP_URL))
+        case Api.OLLAMA:
+            return _ollama(settings)
+        case Api.OPENAI:
+            return _openai(settings)
+        case Api.MISTRAL:
+            return _mistral(settings)
+
+
+def _sourcegraph(settings: Settings) -> Sourcegraph:
     if settings.endpoint is None or settings.access_token is None:
-        wanted = {
-            "SRC_ENDPOINT": ("endpoint", settings.endpoint),
-            "SRC_ACCESS_TOKEN": ("accessToken", settings.access_token),
-        }
-        missing = {variable: key for variable, (key, value) in wanted.items() if value is None}
-        raise ConfigurationError(
-            NOT_CONFIGURED.format(
-                missing=" and ".join(missing), keys=" and ".join(missing.values())
-            )
-        )
+        raise ConfigurationError(NO_INSTANCE.format(connect=_connect(settings)))
     return Sourcegraph(
         endpoint=settings.endpoint,
         token=settings.access_token,
@@ -37,5 +75,84 @@ def provider_for(settings: Settings) -> Provider:
         logprobs=settings.logprobs,
         stream=settings.stream,
         timeout_ms=round(settings.total_timeout * 1000),
+        headers=settings.headers,
+    )
+
+
+def _connect(settings: Settings) -> str:
+    """What is missing to reach a Sourcegraph instance, as something to do."""
+    wanted = {
+        "SRC_ENDPOINT": ("endpoint", settings.endpoint),
+        "SRC_ACCESS_TOKEN": ("accessToken", settings.access_token),
+    }
+    missing = {variable: key for variable, (key, value) in wanted.items() if value is None}
+    return (
+        f"set {' and '.join(missing)} for your Sourcegraph instance, in the environment or as "
+        f"{' and '.join(missing.values())} in lsp-completions/config.toml"
+    )
+
+
+def _local(settings: Settings) -> Local:
+    return Local(
+        model_path=settings.model_path,
+        model=settings.model,
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        top_p=settings.top_p,
+        stop_sequences=settings.stop_sequences,
+        stream=settings.stream,
+    )
+
+
+def _ollama(settings: Settings) -> Ollama:
+    if not settings.model:
+        raise ConfigurationError(
+            "Ollama has to be told which model: set `model`, for example to "
+            "`qwen2.5-coder:1.5b-base`. `ollama list` shows those it has."
+        )
+    return Ollama(
+        **_common(settings, settings.url or OLLAMA_URL),
+        keep_alive=settings.keep_alive,
+        context_tokens=settings.context_tokens,
+    )
+
+
+def _openai(settings: Settings) -> OpenAI:
+    if settings.url is None:
+        raise ConfigurationError(
+            "The provider `openai` has to be told where: set `url`, for example to "
+            "http://localhost:8000/v1."
+        )
+    return OpenAI(**_common(settings, settings.url), logprobs=settings.logprobs)
+
+
+def _mistral(settings: Settings) -> Mistral:
+    if settings.api_key is None:
+        raise ConfigurationError(f"Mistral wants an API key. {Mistral.GET_KEY}")
+    return Mistral(**_common(settings, settings.url or MISTRAL_URL))
+
+
+class _Common(TypedDict):
+    url: str
+    key: Secret | None
+    model: str
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    stop_sequences: tuple[str, ...] | None
+    stream: bool
+    headers: tuple[tuple[str, Secret], ...]
+
+
+def _common(settings: Settings, url: str) -> _Common:
+    return _Common(
+        url=url,
+        key=settings.api_key,
+        model=settings.model,
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        top_p=settings.top_p,
+        stop_sequences=settings.stop_sequences,
+        stream=settings.stream,
         headers=settings.headers,
     )

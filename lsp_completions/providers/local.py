@@ -1,0 +1,50 @@
+"""The embedded model, which a llama.cpp server of our own serves."""
+
+import re
+from dataclasses import dataclass
+
+from lsp_completions.kinds import Secret
+from lsp_completions.providers.base import Limits
+from lsp_completions.providers.llama_cpp import LlamaCpp
+
+# Two processor cores read some 200 tokens a second: what is sent has to be read within a second or
+# two, and a block written as fast as a person waits for it.
+LIMITS = Limits(prefix_chars=1400, suffix_chars=200, max_tokens=48, multiline=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Local:
+    """The embedded model, before it is known where it listens."""
+
+    model_path: str | None = None
+    """The user's own model file, as it was written; `None` means the installed one."""
+    model: str = ""
+    """Whose form prompts get, where the file's name does not tell."""
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    stop_sequences: tuple[str, ...] | None = None
+    stream: bool = True
+
+    @property
+    def name(self) -> str:
+        """The provider's name in the settings."""
+        return "local"
+
+    def served(self, url: str, key: Secret, *, model_path: str) -> LlamaCpp:
+        """The provider, now that the model in the file `model_path` listens at `url`."""
+        return LlamaCpp(
+            name=self.name,
+            url=url,
+            key=key,
+            # `/infill` would cut the prompt to the size of a batch, which is small to stay lively.
+            infill=False,
+            prompts_for=self.model or re.split(r"[/\\]", model_path)[-1],
+            limits=LIMITS,
+            finishes_reading=True,
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+            stop_sequences=self.stop_sequences,
+            stream=self.stream,
+        )
