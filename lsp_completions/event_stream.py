@@ -1,4 +1,4 @@
-"""Server-sent events out of a response, none lost and none made up.
+"""Events out of a response, none lost and none made up: server-sent ones, or JSON a line each.
 
 httpx-sse 0.4.3 does the reading; what it gets wrong is mended before and after it.
 """
@@ -35,6 +35,32 @@ async def stream_events(response: httpx.Response, host: str) -> AsyncGenerator[E
             if stream.ended and not _is_whole(sse.data):
                 raise Interrupted(f"The answer of {host} broke off within an event.")
             yield Event(name=sse.event, data=sse.data)
+
+
+async def line_events(response: httpx.Response, host: str) -> AsyncGenerator[Event, None]:
+    """Yield each line of `response` that is not blank as an event.
+
+    A last line without its end is one too; if it was cut off there, `Interrupted` is raised.
+    """
+    line = bytearray()
+    async with chunks_of(response) as chunks:
+        async for chunk in chunks:
+            first, *rest = chunk.split(b"\n")
+            line += first
+            for next_line in rest:
+                if text := _line(line):
+                    yield Event(name="message", data=text)
+                line = bytearray(next_line)
+            if len(line) > MAX_BYTES:
+                raise UnexpectedReply(f"{host} sent a line of more than 1 MiB.")
+    if text := _line(line):
+        if not _is_whole(text):
+            raise Interrupted(f"The answer of {host} broke off within a line.")
+        yield Event(name="message", data=text)
+
+
+def _line(line: bytearray) -> str:
+    return line.removeprefix(BOM).decode("utf-8", "replace").strip()
 
 
 def chunks_of(response: httpx.Response) -> "aclosing[AsyncGenerator[bytes, None]]":

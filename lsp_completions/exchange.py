@@ -8,7 +8,7 @@ behind them goes on generating.
 import asyncio
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from lsp_completions.errors import (
     UnexpectedReply,
     Unreachable,
 )
-from lsp_completions.event_stream import BOM, MAX_BYTES, chunks_of, stream_events
+from lsp_completions.event_stream import BOM, MAX_BYTES, chunks_of, line_events, stream_events
 from lsp_completions.failures import explain
 from lsp_completions.network import place
 from lsp_completions.providers.base import Event, HttpRequest
@@ -49,6 +49,8 @@ _READ_AHEAD = 64
 _DEAD_CONNECTION = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 # httpx lets some of what anyio and the resolver raise pass as it is.
 _NETWORK_TROUBLE = (httpx.HTTPError, OSError, UnicodeError, ExceptionGroup)
+# A stream of JSON objects, one a line, as Ollama sends it.
+_JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 # What our HTTP library says itself about the body.
 _FRAMING = ("content-length", "transfer-encoding")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*")
@@ -223,7 +225,9 @@ class Exchange:
             await self._read_refusal(response)
         media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type == "text/event-stream":
-            await self._read_events(response)
+            await self._read_events(stream_events(response, self._host))
+        elif media_type in _JSON_LINES:
+            await self._read_events(line_events(response, self._host))
         elif media_type in ("text/html", "application/xhtml+xml"):
             raise UnexpectedReply(
                 f"{self._host} answered with a web page, probably a login page."
@@ -270,8 +274,8 @@ class Exchange:
             raise UnexpectedReply(f"{self._host} answered {response.status_code} and no text.")
         self._inbox.put_nowait(Event(data=_decoded(body)))
 
-    async def _read_events(self, response: httpx.Response) -> None:
-        async with aclosing(stream_events(response, self._host)) as events:
+    async def _read_events(self, events: AsyncGenerator[Event, None]) -> None:
+        async with aclosing(events):
             async for event in events:
                 if self._stage is _Stage.FINISHED:
                     continue

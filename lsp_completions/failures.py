@@ -21,7 +21,7 @@ from lsp_completions.errors import (
     UnexpectedReply,
     Unreachable,
 )
-from lsp_completions.network import place
+from lsp_completions.network import is_loopback, place
 
 
 def explain(error: Exception, *, host: str, proxy: str | None) -> CompletionsError:
@@ -35,7 +35,9 @@ def explain(error: Exception, *, host: str, proxy: str | None) -> CompletionsErr
         case httpx.ProxyError():
             return Unreachable(f"The proxy {place(proxy or '')} refused to connect: {error}.")
         case httpx.ConnectError():
-            return Unreachable(f"No connection to {way}: {_reason(error)}.")
+            reason = _reason(error)
+            end = "" if reason.endswith("?") else "."
+            return Unreachable(f"No connection to {way}: {reason}{end}")
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol():
             return ConfigurationError(f"The request to {host} could not be sent as configured.")
         case httpx.DecodingError():
@@ -81,7 +83,11 @@ def _reason(error: BaseException) -> str:
     reason = os.strerror(numbers[-1]).lower()
     if errno.ECONNREFUSED in numbers:
         reason = "connection refused"
-    return f"{reason} ({', '.join(tried)})" if tried else reason
+    if tried:
+        reason += f" ({', '.join(tried)})"
+    # On this machine it is the user who starts it.
+    here = errno.ECONNREFUSED in numbers and tried and all(map(is_loopback, tried))
+    return f"{reason}; is it running?" if here else reason
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -105,6 +105,50 @@ async def test_stream_cut_anywhere() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        pytest.param(b'{"a":1}\n{"b":2}\n', ['{"a":1}', '{"b":2}'], id="a line each"),
+        pytest.param(b'{"a":1}\r\n\r\n\n{"b":2}\r\n', ['{"a":1}', '{"b":2}'], id="CRLF, blanks"),
+        pytest.param('{"a":"é😀\u2028"}\n'.encode(), ['{"a":"é😀\u2028"}'], id="several bytes"),
+        pytest.param(b'\xef\xbb\xbf{"a":1}\n', ['{"a":1}'], id="BOM"),
+        pytest.param(b'{"a":1}\n{"b":2}', ['{"a":1}', '{"b":2}'], id="no line end at the end"),
+        pytest.param(b"", [], id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, None], ids=["by the byte", "in sevens", "at once"])
+async def test_json_lines(body: bytes, lines: list[str], size: int | None) -> None:
+    parts = [body[i : i + size] for i in range(0, len(body), size)] if size else [body]
+    received = await read_from(sse(*parts, content_type="application/x-ndjson"))
+    assert received == [Event(name="message", data=line) for line in lines]
+
+
+async def test_a_line_comes_as_soon_as_it_is_whole() -> None:
+    gate = asyncio.Event()
+    start, _ = sse(content_type="application/x-ndjson")
+    reply = [start, chunked(b'{"a":1}\n{"b"', end=False), gate, chunked(b":2}\n")]
+    async with (
+        RawServer(reply) as server,
+        opened() as transport,
+        aclosing(transport.events(ask(server.url), PATIENT)) as events,
+    ):
+        assert (await anext(events)).data == '{"a":1}'
+        gate.set()
+        assert (await anext(events)).data == '{"b":2}'
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        pytest.param(b'{"a":1}\n{"b":', Interrupted, id="cut off within a line"),
+        pytest.param(b'{"a":"' + b"x" * 1_100_000, UnexpectedReply, id="a line without an end"),
+    ],
+)
+async def test_json_lines_that_are_none(body: bytes, error: type[CompletionsError]) -> None:
+    with pytest.raises(error):
+        await read_from(sse(body, content_type="application/x-ndjson"))
+
+
+@pytest.mark.parametrize(
     "content_type",
     [
         "text/event-stream",

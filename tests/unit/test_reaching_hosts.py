@@ -36,7 +36,7 @@ class TestUnreachable:
             port = taken.getsockname()[1]
             url = f"http://{host}:{port}"
             assert await reason(url) == (
-                f"No connection to {host}:{port}: connection refused (127.0.0.1)."
+                f"No connection to {host}:{port}: connection refused (127.0.0.1); is it running?"
             )
 
     async def test_nobody_listens_on_any_address(self, localhost_is_both: None) -> None:
@@ -44,7 +44,8 @@ class TestUnreachable:
             taken.bind(("127.0.0.1", 0))
             port = taken.getsockname()[1]
             assert await reason(f"http://localhost:{port}") == (
-                f"No connection to localhost:{port}: connection refused (::1, 127.0.0.1)."
+                f"No connection to localhost:{port}: connection refused (::1, 127.0.0.1);"
+                " is it running?"
             )
 
     async def test_unknown_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,7 +258,7 @@ class TestProxies:
             monkeypatch.setenv("HTTPS_PROXY", f"http://me:secret@{place}")
             assert await reason("https://model.example") == (
                 f"No connection to model.example through the proxy {place}:"
-                " connection refused (127.0.0.1)."
+                " connection refused (127.0.0.1); is it running?"
             )
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
