@@ -34,7 +34,7 @@ class Place:
         file, *numbers = text.rsplit(":", 2)
         if not file or len(numbers) < 2 or not all(_is_number(number) for number in numbers):
             raise InvalidParams(
-                f"“{text}” names no place. Write the file, the line and the column, "
+                f'"{text}" names no place. Write the file, the line and the column, '
                 "such as app.py:12:5."
             )
         line, column = map(int, numbers)
@@ -74,7 +74,7 @@ class Answer:
 def cursor_at(place: Place, language_id: str = "") -> Cursor:
     """The file at `place`. Raises `InvalidParams` where there is no such place."""
     file = Path(place.file)
-    name = f"“{place.file}”"
+    name = f'"{place.file}"'
     try:
         # As editors read it: line ends as they are, and no mark at the beginning.
         with file.open(encoding="utf-8-sig", newline="") as opened:
@@ -83,9 +83,8 @@ def cursor_at(place: Place, language_id: str = "") -> Cursor:
         raise InvalidParams(f"There is no file {name}.") from None
     except UnicodeDecodeError:
         raise InvalidParams(f"{name} is not text in UTF-8.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InvalidParams(f"{name} cannot be read: {reason}.") from None
+    except OSError as error:
+        raise InvalidParams(f"{name} cannot be read: {error.strerror or error}.") from None
 
     uri = uri_of_path(str(file.absolute()))
     document = Document.open(uri, language_id, None, text)

@@ -1,8 +1,6 @@
 """The command line. Each command imports what it needs, so that `--version` answers at once."""
 
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from lsp_completions import __version__
 
@@ -13,22 +11,22 @@ and `lsp-completions complete FILE:LINE:COLUMN` shows a suggestion without an ed
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
     if given == ["--version"]:
         sys.stdout.write(f"lsp-completions {__version__}\n")
         return 0
     # Editors wait for their server, and the grammar of the commands takes long to import.
     if (wish := as_editors_start_it(given)) is not None:
-        return serve(wish.client_process_id)
+        return serve(**wish)
 
     from lsp_completions.cli.commands import run
 
     return run(given)
 
 
-def serve(client_process_id: int | None) -> int:
+def serve(client_process_id: int | None = None) -> int:
     """Serve one editor over standard input and output, until it ends."""
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(TERMINAL_NOTE)
@@ -38,18 +36,12 @@ def serve(client_process_id: int | None) -> int:
     return serve(client_process_id=client_process_id)
 
 
-class Wish(NamedTuple):
-    """What an editor asks for when it starts its server."""
-
-    client_process_id: int | None
-
-
-def as_editors_start_it(arguments: Sequence[str]) -> Wish | None:
-    """The wish of an editor, `None` where the arguments are not what one uses.
+def as_editors_start_it(arguments: list[str]) -> dict[str, int] | None:
+    """What an editor wishes of `serve`, `None` where the arguments are not an editor's.
 
     Some LSP clients append `--stdio`, and `--clientProcessId` with a number, on their own.
     """
-    client_process_id = None
+    wish = {}
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
@@ -57,7 +49,7 @@ def as_editors_start_it(arguments: Sequence[str]) -> Wish | None:
             number = value if equals else next(rest, "")
             if not (number.isascii() and number.isdecimal()):
                 return None
-            client_process_id = int(number)
+            wish["client_process_id"] = int(number)
         elif argument not in ("serve", "--stdio"):
             return None
-    return Wish(client_process_id)
+    return wish

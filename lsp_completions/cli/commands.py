@@ -3,7 +3,7 @@
 import io
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,14 +19,14 @@ from lsp_completions.settings import Api
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Run a command; returns the exit code. What goes wrong is said in a sentence."""
     for stream in (sys.stdout, sys.stderr):
         # Code has characters that few locales know.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
-        code = group.main(list(arguments), prog_name="lsp-completions", standalone_mode=False)
+        code = group.main(arguments, prog_name="lsp-completions", standalone_mode=False)
     except click.exceptions.Abort:
         return Exit.STOPPED
     except click.ClickException as error:

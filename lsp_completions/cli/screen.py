@@ -77,7 +77,8 @@ def laid_out(pieces: Iterable[Piece], columns: int) -> list[str]:
             for shown in " " * (TAB - column % TAB) if character == "\t" else visible(character):
                 width = width_of(shown)
                 if column + width > columns:
-                    rows.append(row + NORMAL)
+                    # Where two columns are wanted and one is left, terminals differ.
+                    rows.append(row + " " * (columns - column) + NORMAL)
                     row, column = look, 0
                 row += shown
                 column += width
@@ -86,15 +87,7 @@ def laid_out(pieces: Iterable[Piece], columns: int) -> list[str]:
 
 def visible(text: str) -> str:
     """The text without characters that would do something to the terminal or to its order."""
-    return "".join(
-        chr(0x2400 + ord(character))
-        if character < " " and character not in "\n\t"
-        # Other controls, and what turns the direction of the text around.
-        else "\ufffd"
-        if "\x7f" <= character <= "\x9f" or character in _TURNS
-        else character
-        for character in text
-    )
+    return text.translate(_PICTURES)
 
 
 def width_of(character: str) -> int:
@@ -128,4 +121,14 @@ def _understands_escapes() -> bool:
     return bool(kernel32.SetConsoleMode(output, mode.value | 0x0004))
 
 
-_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
+# Controls have pictures, half characters and what turns the direction of the text around do not.
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | dict.fromkeys(
+    [
+        *range(0x7F, 0xA0),
+        *(0x61C, 0x200E, 0x200F),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xD800, 0xE000),
+    ],
+    0xFFFD,
+)
