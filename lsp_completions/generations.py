@@ -13,20 +13,30 @@ from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 
-
 LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with its last text
 
 
 class Generation:
     """One running model stream, which any number of readers may read from its start."""
 
-    def __init__(self, provider: Provider, events: AsyncGenerator[Event, None]) -> None:
-        self._provider = provider
+    def __init__(
+        self,
+        provider: Provider,
+        prompt: Prompt,
+        ask: Callable[[Provider], AsyncGenerator[Event, None]],
+        instead: dict[Provider, Provider],
+    ) -> None:
+        self.provider = provider
+        self.prompt = prompt
+        self.abandoned = False
+        """Nobody reads it any more; it ends when the provider has read the prompt."""
+        self._ask = ask
+        self._instead = instead
         self._chunks: list[Chunk] = []
         self._error: CompletionsError | None = None
         self._ended = False
         self._news = asyncio.Event()
-        self.task = asyncio.create_task(self._own(events), name="generation")
+        self.task = asyncio.create_task(self._own(), name="generation")
 
     async def chunk(self, index: int) -> Chunk | None:
         """The chunk with this index, waiting for it; `None` after the last one.
@@ -45,26 +55,33 @@ class Generation:
         """Hang up. Returns at once; after the end, or a second time, it does nothing."""
         if self._ended:
             return
-        # A finished answer is read to its end, so that the next request finds the connection warm.
-        finished = bool(self._chunks) and self._chunks[-1].finish is not None
         self._end(ProviderError("The request to the provider was given up."))
-        if finished:
-            asyncio.get_running_loop().call_later(LINGER, self.task.cancel)
+        if not self._chunks and self.provider.finishes_reading:
+            self.abandoned = True
+        elif self._chunks and self._chunks[-1].finish is not None:
+            # Read to its end, so that the next request finds the connection warm.
+            asyncio.get_running_loop().call_later(LINGER, self.hang_up)
         else:
+            self.hang_up()
+
+    def hang_up(self) -> None:
+        """Give the connection back now, whatever is still to come; once."""
+        if not self.task.cancelling():
             self.task.cancel()
 
-    async def _own(self, events: AsyncGenerator[Event, None]) -> None:
-        async with aclosing(events):
+    async def _own(self) -> None:
+        while True:
             try:
-                async for event in events:
-                    if (chunk := self._provider.chunk(event)) is not None:
-                        self._chunks.append(chunk)
-                        self._tell()
+                await self._listen()
             except Refused as refused:
-                # The transport reports the reply as it came; only the provider knows what it means.
-                self._end(
-                    self._provider.refusal(refused.reply) if refused.reply is not None else refused
-                )
+                # The transport reports the reply as it came; only the provider knows its meaning.
+                reply = refused.reply
+                other = None if reply is None else self.provider.instead(reply)
+                if other is not None and other not in self._instead:
+                    self._instead[self.provider] = other
+                    self.provider = other
+                    continue
+                self._end(refused if reply is None else self.provider.refusal(reply))
             except CompletionsError as error:
                 self._end(error)
             except Exception as error:  # noqa: BLE001 - one broken reply ends one request
@@ -72,6 +89,16 @@ class Generation:
                 self._end(ProviderError(f"The provider's reply could not be read ({kind})."))
             else:
                 self._end(None)
+            return
+
+    async def _listen(self) -> None:
+        async with aclosing(self._ask(self.provider)) as events:
+            async for event in events:
+                if (chunk := self.provider.chunk(event)) is not None:
+                    self._chunks.append(chunk)
+                    self._tell()
+                if self.abandoned:
+                    return
 
     def _end(self, error: CompletionsError | None) -> None:
         if not self._ended:
@@ -90,11 +117,19 @@ class Generations:
     def __init__(self, open_stream: Callable[[HttpRequest], AsyncGenerator[Event, None]]) -> None:
         self._open_stream = open_stream
         self._running: set[Generation] = set()
+        self._instead: dict[Provider, Provider] = {}
 
     def start(self, provider: Provider, prompt: Prompt, *, max_tokens: int) -> Generation:
         """Ask `provider` to continue `prompt`. Whoever starts a generation closes it."""
-        request = provider.request(prompt, max_tokens=max_tokens)
-        generation = Generation(provider, self._open_stream(request))
+        while provider in self._instead:
+            provider = self._instead[provider]
+        if provider.finishes_reading:
+            self._stop_reading_what_is_not_part_of(prompt)
+
+        def ask(whom: Provider) -> AsyncGenerator[Event, None]:
+            return self._open_stream(whom.request(prompt, max_tokens=max_tokens))
+
+        generation = Generation(provider, prompt, ask, self._instead)
         self._running.add(generation)
         generation.task.add_done_callback(lambda _: self._running.discard(generation))
         return generation
@@ -104,5 +139,12 @@ class Generations:
         running = list(self._running)
         for generation in running:
             generation.close()
+            generation.hang_up()
         if running:
             await asyncio.wait([generation.task for generation in running])
+
+    def _stop_reading_what_is_not_part_of(self, prompt: Prompt) -> None:
+        """An abandoned prompt is worth reading on only where this one goes on from there."""
+        for generation in self._running:
+            if generation.abandoned and not prompt.prefix.startswith(generation.prompt.prefix):
+                generation.hang_up()

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -12,17 +13,18 @@ from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 PROMPT = Prompt(text="x = ")
 
 
+@dataclass(frozen=True)
 class Words:
     """A provider whose events are its chunks."""
 
-    name = "words"
-    model = ""
-    prompts_for = ""
-    limits = Limits()
-    finishes_reading = False
+    name: str = "words"
+    model: str = ""
+    prompts_for: str = ""
+    limits: Limits = field(default_factory=Limits)
+    finishes_reading: bool = False
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
-        return HttpRequest(url="http://words", body=prompt.text.encode(), headers=())
+        return HttpRequest(url=f"http://{self.name}", body=prompt.text.encode(), headers=())
 
     def chunk(self, event: Event) -> Chunk | None:
         if event.name == "broken":
@@ -34,7 +36,7 @@ class Words:
         return RateLimited(f"explained {reply.status}")
 
     def instead(self, reply: Reply) -> Provider | None:
-        return None
+        return replace(self, name="plain") if reply.status == 501 else None
 
 
 class Stream:
@@ -140,6 +142,74 @@ async def test_a_finished_answer_without_an_end_is_hung_up_on() -> None:
     await asyncio.wait([generation.task])
     assert generation.task.cancelled()
     assert stream.closed.is_set()
+
+
+async def test_another_provider_is_asked_in_its_place_from_then_on() -> None:
+    asked: list[str] = []
+
+    async def open_stream(request: HttpRequest) -> AsyncGenerator[Event, None]:
+        asked.append(request.url)
+        if request.url == "http://words":
+            raise Refused("no", reply=Reply(status=501, headers={}, body=""))
+        yield Event(data="a")
+
+    generations = Generations(open_stream)
+    assert await read_all(generations) == ["a"]
+    assert await read_all(generations) == ["a"]
+    assert asked == ["http://words", "http://plain", "http://plain"]
+
+
+async def test_nobody_is_asked_twice_in_one_place() -> None:
+    stream = Stream(error=Refused("no", reply=Reply(status=501, headers={}, body="")))
+    with pytest.raises(ProviderError, match="explained 501"):
+        await read_all(Generations(stream))
+
+
+@pytest.mark.parametrize(
+    ("next_prefix", "goes_on"),
+    [
+        pytest.param("x = 1 + ", True, id="the next one extends it"),
+        pytest.param("y = ", False, id="the next one is another"),
+    ],
+)
+async def test_a_prompt_half_read_is_read_on_only_for_one_that_extends_it(
+    next_prefix: str, goes_on: bool
+) -> None:
+    streams = [Stream(silent=True), Stream("b")]
+    opened = iter(streams)
+    generations = Generations(lambda request: next(opened)(request))
+    local = Words(finishes_reading=True)
+    first = generations.start(local, Prompt(text="x = ", prefix="x = "), max_tokens=8)
+    await asyncio.sleep(0)
+    first.close()
+    await asyncio.sleep(0)
+    assert not first.task.cancelling()
+
+    second = generations.start(local, Prompt(text="", prefix=next_prefix), max_tokens=8)
+    assert await second.chunk(0) == Chunk(text="b")
+    assert bool(first.task.cancelling()) is not goes_on
+    await generations.aclose()
+    assert streams[0].closed.is_set()
+
+
+async def test_an_abandoned_prompt_is_hung_up_on_once_it_is_read() -> None:
+    may_answer = asyncio.Event()
+    closed = asyncio.Event()
+
+    async def open_stream(request: HttpRequest) -> AsyncGenerator[Event, None]:
+        try:
+            await may_answer.wait()
+            while True:
+                yield Event(data="a")
+        finally:
+            closed.set()
+
+    generation = Generations(open_stream).start(Words(finishes_reading=True), PROMPT, max_tokens=8)
+    await asyncio.sleep(0)
+    generation.close()
+    may_answer.set()
+    await generation.task
+    assert closed.is_set()
 
 
 async def test_a_cancelled_reader_leaves_the_stream_alone() -> None:
