@@ -63,9 +63,13 @@ class RawServer:
     def url(self) -> str:
         return f"{'https' if self._ssl else 'http'}://{self._name}:{self.port}/complete"
 
-    async def until(self, reached: "object") -> None:
+    def reply(self, request: Request) -> Reply:
+        """What to answer to a request, which is the latest of `self.requests`."""
+        return self.replies[min(len(self.requests), len(self.replies)) - 1]
+
+    async def until(self, reached: "object", patience: float | None = 20) -> None:
         assert callable(reached)
-        async with asyncio.timeout(20), self.changed:
+        async with asyncio.timeout(patience), self.changed:
             await self.changed.wait_for(reached)
 
     async def close_connections(self) -> None:
@@ -109,7 +113,7 @@ class RawServer:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         self.requests.append(Request(number, head[0], headers, body))
         await self._note()
-        for step in self.replies[min(len(self.requests), len(self.replies)) - 1]:
+        for step in self.reply(self.requests[-1]):
             match step:
                 case bytes():
                     writer.write(step)
