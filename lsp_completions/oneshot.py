@@ -1,6 +1,7 @@
 """One completion without an editor: of a file, at a place, as the server would answer it."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
@@ -34,7 +35,7 @@ class Place:
         file, *numbers = text.rsplit(":", 2)
         if not file or len(numbers) < 2 or not all(_is_number(number) for number in numbers):
             raise InvalidParams(
-                f'"{text}" names no place. Write the file, the line and the column, '
+                f'"{_readable(text)}" names no place. Write the file, the line and the column, '
                 "such as app.py:12:5."
             )
         line, column = map(int, numbers)
@@ -74,7 +75,7 @@ class Answer:
 def cursor_at(place: Place, language_id: str = "") -> Cursor:
     """The file at `place`. Raises `InvalidParams` where there is no such place."""
     file = Path(place.file)
-    name = f'"{place.file}"'
+    name = f'"{_readable(place.file)}"'
     try:
         # As editors read it: line ends as they are, and no mark at the beginning.
         with file.open(encoding="utf-8-sig", newline="") as opened:
@@ -86,7 +87,7 @@ def cursor_at(place: Place, language_id: str = "") -> Cursor:
     except OSError as error:
         raise InvalidParams(f"{name} cannot be read: {error.strerror or error}.") from None
 
-    uri = uri_of_path(str(file.absolute()))
+    uri = _uri_of(file.absolute())
     document = Document.open(uri, language_id, None, text)
     if place.line > document.line_count:
         raise InvalidParams(
@@ -102,8 +103,17 @@ def cursor_at(place: Place, language_id: str = "") -> Cursor:
     return Cursor(
         document=document,
         offset=document.offset_at(line, column),
-        path=display_path(uri, [uri_of_path(str(Path.cwd()))]),
+        path=display_path(uri, [_uri_of(Path.cwd())]),
     )
+
+
+def _readable(name: str) -> str:
+    """A name from the command line, whatever the locale makes of its bytes."""
+    return os.fsencode(name).decode(errors="replace")
+
+
+def _uri_of(path: Path) -> str:
+    return uri_of_path(_readable(str(path)))
 
 
 async def complete_once(

@@ -14,16 +14,19 @@ and `lsp-completions complete FILE:LINE:COLUMN` shows a suggestion without an ed
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    if given == ["--version"]:
-        sys.stdout.write(f"lsp-completions {__version__}\n")
-        return 0
-    # Editors wait for their server, and the grammar of the commands takes long to import.
-    if (wish := as_editors_start_it(given)) is not None:
-        return serve(**wish)
+    try:
+        if given == ["--version"]:
+            sys.stdout.write(f"lsp-completions {__version__}\n")
+            return 0
+        # Editors wait for their server, and the grammar of the commands takes long to import.
+        if (wish := as_editors_start_it(given)) is not None:
+            return serve(**wish)
 
-    from lsp_completions.cli.commands import run
+        from lsp_completions.cli.commands import run
 
-    return run(given)
+        return run(given)
+    except KeyboardInterrupt:
+        return 130  # as shells count Ctrl-C
 
 
 def serve(client_process_id: int | None = None) -> int:
