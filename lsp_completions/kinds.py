@@ -198,7 +198,7 @@ class Duration:
     def read(self, value: object, wrong: Wrong) -> str | None:
         """The time with its unit; what is below zero means for ever."""
         if isinstance(value, int | float) and not isinstance(value, bool):
-            value = f"{value:g}" if abs(value) < UNLIMITED else "-"
+            value = f"{value:f}".rstrip("0").rstrip(".") if abs(value) < UNLIMITED else "-"
         if (text := _text(value, wrong)) is None or not text:
             return None
         if re.fullmatch(r"-?\d{1,9}(\.\d{1,9})?", text):

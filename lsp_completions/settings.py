@@ -127,7 +127,9 @@ class Settings:
     )
     api_key: Secret | None = field(
         default=None,
-        metadata=_knob(Token(name="key"), "The API key, which is sent to `url` only."),
+        metadata=_knob(
+            Token(name="key"), "The API key of that server, which is sent nowhere else."
+        ),
     )
     model: str = field(
         default="",

@@ -8,7 +8,7 @@ import contextlib
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import pytest
@@ -27,13 +27,21 @@ from lsp_completions.generations import Generations
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.prompt import Prompt
-from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 from lsp_completions.providers.choice import provider_for
+from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.local import Local
 from lsp_completions.settings import Settings, resolve
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.cursor import apply, cursor
-from tests.support.model_servers import KEY, SERVERS, ModelServer, OllamaServer, OpenAIServer
+from tests.support.model_servers import (
+    KEY,
+    SERVERS,
+    LlamaCppServer,
+    ModelServer,
+    OllamaServer,
+    OpenAIServer,
+)
 from tests.support.raw_http import CLOSE, HOLD, RESET, RawServer, Reply, Step, sse, whole
 
 PROMPT = Prompt(text="x = ", prefix="x = ", suffix="\ny\n")
@@ -350,6 +358,34 @@ async def test_a_suggestion_is_the_same_from_all_of_them(
         )
     assert isinstance(outcome, Suggested)
     assert apply(text, outcome.edits[0]) == expected
+
+
+async def test_a_provider_s_limits_hold_where_the_settings_say_nothing() -> None:
+    document = Document.open("file:///w/a.py", "python", 1, "# " + "x" * 500 + "\ndef f():\n    ")
+    limits = Limits(prefix_chars=100, suffix_chars=10, max_tokens=5, multiline=False)
+    for more, length, tokens, lines in (
+        ({}, 100, 5, 1),
+        ({"prefixChars": 50, "maxTokens": 7, "multiline": "always"}, 50, 7, 2),
+    ):
+        async with LlamaCppServer("a = 1", "\n    b = 2\n") as server, opened() as way:
+            provider = provider_at(server, **more)
+            assert isinstance(provider, LlamaCpp)
+            outcome = await complete(
+                Request(
+                    document=document,
+                    offset=document.length,
+                    path="a.py",
+                    settings=settings_for(server, **more),
+                    provider=replace(provider, limits=limits),
+                    current=lambda: document,
+                ),
+                way.generations,
+            )
+            (body,) = server.bodies
+        assert len(body["input_prefix"]) <= length
+        assert body["n_predict"] == tokens
+        assert isinstance(outcome, Suggested)
+        assert outcome.edits[0].new_text.count("=") == lines
 
 
 async def test_ollama_loads_a_model_when_asked_to() -> None:

@@ -45,6 +45,8 @@ def resolved(raw: object) -> tuple[Settings, list[str]]:
         pytest.param({"provider": "llama.cpp"}, "provider", Api.LLAMA_CPP, id="another provider"),
         pytest.param({"keepAlive": "1h30m"}, "keep_alive", "1h30m", id="a length of time"),
         pytest.param({"keepAlive": -1}, "keep_alive", "-1s", id="for ever"),
+        pytest.param({"keepAlive": 1_000_000}, "keep_alive", "1000000s", id="many seconds"),
+        pytest.param({"keepAlive": 0}, "keep_alive", "0s", id="no time at all"),
         pytest.param({"keepAlive": "1.5"}, "keep_alive", "1.5s", id="seconds as text"),
         pytest.param({"keepAlive": ""}, "keep_alive", None, id="no length of time"),
         pytest.param({"url": "localhost:1234/v1"}, "url", "http://localhost:1234/v1", id="a URL"),
@@ -102,6 +104,21 @@ def test_values_that_are_taken(raw: object, field: str, expected: object) -> Non
             {"prefixChars": 10**400},
             "$.prefixChars: prefixChars must be a whole number from 1 up.",
             id="too large for anything",
+        ),
+        pytest.param(
+            {"keepAlive": "soon"},
+            '$.keepAlive: keepAlive must be a text such as "10m" or a number of seconds.',
+            id="no length of time",
+        ),
+        pytest.param(
+            {"url": "my server"},
+            "$.url: url must be an address such as http://localhost:8080.",
+            id="no address of a server",
+        ),
+        pytest.param(
+            {"apiKey": "a b"},
+            "$.apiKey: apiKey must be the key alone, without spaces or line breaks in it.",
+            id="more than a key",
         ),
         pytest.param(
             {"logprobs": 6},

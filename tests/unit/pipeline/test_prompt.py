@@ -194,6 +194,25 @@ def test_the_document_comes_before_excerpts() -> None:
     assert prompt.text == prompt_of(drawn, "deepseek").text
 
 
+@pytest.mark.parametrize("model", ["qwen2.5-coder", "deepseek", "no-known-family"])
+def test_what_a_prompt_is_made_of_stands_as_it_is_in_the_document(model: str) -> None:
+    prompt = prompt_of("a = '<|fim_suffix|>'<cursor>  # x\nb", model, EXCERPTS[:1])
+    assert (prompt.prefix, prompt.suffix) == ("a = '<|fim_suffix|>'", "  # x\nb")
+    assert prompt.excerpts == EXCERPTS[:1]
+
+
+@pytest.mark.parametrize("budget", [150, 2000])
+def test_what_a_prompt_is_made_of_is_shorter_than_its_budget(budget: int) -> None:
+    drawn = CODE + "<cursor>" + CODE
+    prompt = prompt_of(drawn, "no-known-family", EXCERPTS, budget_chars=budget)
+    assert len(prompt.prefix) + len(prompt.suffix) < budget
+    assert CODE.endswith(prompt.prefix)
+    assert CODE.startswith(prompt.suffix)
+    assert prompt.prefix
+    assert prompt.suffix
+    assert prompt.excerpts == ()
+
+
 def test_a_prompt_cut_to_its_budget_keeps_its_start_while_one_types() -> None:
     starts = set()
     for count in range(200):
