@@ -5,9 +5,9 @@ import sys
 from lsp_completions import __version__
 
 TERMINAL_NOTE = """\
-lsp-completions is a language server: it waits for an editor on its standard input.
-Configure your editor to start it; Ctrl-C ends it. `lsp-completions --help` says more,
-and `lsp-completions complete FILE:LINE:COLUMN` shows a suggestion without an editor.
+lsp-completions is a language server: your editor starts it and talks to it.
+Started by hand, it waits for an editor on its standard input; Ctrl-C ends it.
+`lsp-completions --help` says what it can do without one.
 """
 
 

@@ -134,7 +134,12 @@ def serve(parents: int | None, client_process_id: int | None) -> int:
     "and 3 when the provider could not answer."
 )
 @click.argument("place", metavar="FILE:LINE:COLUMN")
-@click.option("--language", default="", metavar="NAME", help="What editors call the language.")
+@click.option(
+    "--language",
+    default="",
+    metavar="NAME",
+    help="The language, as editors name it; by default the file's name tells.",
+)
 @click.option("--provider", type=click.Choice([api.value for api in Api]), help="Whom to ask.")
 @click.option("--model", metavar="NAME", help="Which model to ask for.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

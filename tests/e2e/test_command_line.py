@@ -506,6 +506,6 @@ def test_editors_start_it_so(arguments: list[str]) -> None:
 @on_unix
 def test_on_a_terminal_it_says_what_it_waits_for(shell: Shell) -> None:
     with on_terminal(shell) as terminal:
-        terminal.wait_until(lambda: "it waits for an editor" in " ".join(terminal.lines))
+        terminal.wait_until(lambda: "waits for an editor" in " ".join(terminal.lines))
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.wait() == 130
