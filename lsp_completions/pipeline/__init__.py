@@ -1,24 +1,24 @@
 """From cursor to edit: the stages, in the order they run. Pure: no clock, network, disk or log.
 
-    positions    line and column <-> columns in the editor's units; where lines end
-    uris         one key per document, and the path shown to a model
-    rope         a long text in short pieces, shared between snapshots
-    document     the text of an open document: replaced, never mutated
-    languages    one table of languages
-    brackets     which brackets, strings and comments are open
-    context      the text around the cursor
-    surroundings how far lines are indented, and which stand above and below
-    balance      whether brackets and quotes have their partners
-    trigger      one line or a block?
-    extent       where a suggestion ends
-    markers      special tokens in what a model says
-    wrapping     fences and chatter around code
-    repetition   text that goes round in circles
-    templates    fill-in-the-middle tokens per model family
-    prompt       context and excerpts -> what is sent to the model
-    stream       streamed pieces -> a candidate as soon as it is good enough
-    edit         what to replace
-    rebase       the same, in the document as it is by now
-    postprocess  candidate -> text that fits what stands around the cursor
-    outcome      what came of a request; nothing to show is a value
+positions    line and column <-> columns in the editor's units; where lines end
+uris         one key per document, and the path shown to a model
+rope         a long text in short pieces, shared between snapshots
+document     the text of an open document: replaced, never mutated
+languages    one table of languages
+brackets     which brackets, strings and comments are open
+context      the text around the cursor
+surroundings how far lines are indented, and which stand above and below
+balance      whether brackets and quotes have their partners
+trigger      one line or a block?
+extent       where a suggestion ends
+markers      special tokens in what a model says
+wrapping     fences and chatter around code
+repetition   text that goes round in circles
+templates    fill-in-the-middle tokens per model family
+prompt       context and excerpts -> what is sent to the model
+stream       streamed pieces -> a candidate as soon as it is good enough
+edit         what to replace
+rebase       the same, in the document as it is by now
+postprocess  candidate -> text that fits what stands around the cursor
+outcome      what came of a request; nothing to show is a value
 """
