@@ -8,6 +8,7 @@
         ├── TimedOut             connected, but the answer did not come in time
         ├── Interrupted          the answer broke off
         ├── UnexpectedReply      an answer that is not what the API promises (a login page, say)
+        ├── LocalModelFailed     the embedded model could not be installed or started
         └── Refused              a status other than success, or an error inside the stream
             ├── NotAuthorized    the token is missing, wrong or not allowed
             ├── RateLimited      too many requests
@@ -49,6 +50,10 @@ class Interrupted(ProviderError):
 
 class UnexpectedReply(ProviderError):
     """A reply that is not what the API promises, such as a login page or a redirect."""
+
+
+class LocalModelFailed(ProviderError):
+    """The embedded model could not be installed or started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
