@@ -115,9 +115,9 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     now = request.current()
     if now is None or (fresh := rebased(edit, request.document, request.offset, now)) is None:
         return Skipped(reason=SkipReason.MOVED_ON)
-    if request.follow_typing:
-        edit = fresh
-    return Suggested(edits=(edit,), complete=candidate.complete)
+    if not request.follow_typing:
+        return Suggested(document=request.document, edits=(edit,), complete=candidate.complete)
+    return Suggested(document=now, edits=(fresh,), complete=candidate.complete)
 
 
 async def first_good(

@@ -181,16 +181,15 @@ class CompletionServer(Server):
     ) -> types.InlineCompletionList | None:
         outcome = await work()
         if isinstance(outcome, Suggested):
-            # The range is a fresh one, in the document as it is now.
-            if (document := self.documents.get(query.uri)) is not None:
-                return convert.inline_items(
-                    document,
-                    outcome.edits,
-                    self.client,
-                    command=ACCEPTED + self.settings.command_suffix,
-                    ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
-                )
-        elif outcome.reason is SkipReason.SUPERSEDED:
+            return convert.inline_items(
+                # Not the document as it is now: a key may have come while the answer got here.
+                outcome.document,
+                outcome.edits,
+                self.client,
+                command=ACCEPTED + self.settings.command_suffix,
+                ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
+            )
+        if outcome.reason is SkipReason.SUPERSEDED:
             return None
         return types.InlineCompletionList(items=[])
 
@@ -205,20 +204,14 @@ class CompletionServer(Server):
         if self.settings.menu is Menu.OFF or (self._menu_is_left_to_inline() and not by_hand):
             logger.info("menu: %s", SkipReason.MENU_LEFT_TO_INLINE.value)
             return types.CompletionList(is_incomplete=False, items=[])
-        document = self.documents.get(query.uri)
-        return self._menu_answer(query, document, self._begin(query, MENU))
+        return self._menu_answer(query, self._begin(query, MENU))
 
-    async def _menu_answer(
-        self,
-        query: CompletionQuery,
-        document: Document | None,
-        work: Work,
-    ) -> types.CompletionList | None:
+    async def _menu_answer(self, query: CompletionQuery, work: Work) -> types.CompletionList | None:
         outcome = await work()
-        if isinstance(outcome, Suggested) and document is not None:
+        if isinstance(outcome, Suggested):
             return convert.menu_items(
-                document,
-                document.offset_of(query.position, self.client.encoding),
+                outcome.document,
+                outcome.document.offset_of(query.position, self.client.encoding),
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
@@ -226,9 +219,9 @@ class CompletionServer(Server):
                 detail=self.settings.model or _name(self.provider),
                 is_incomplete=not outcome.complete,
             )
-        if isinstance(outcome, Skipped) and outcome.reason is SkipReason.SUPERSEDED:
+        if outcome.reason is SkipReason.SUPERSEDED:
             return None
-        may_come = isinstance(outcome, Skipped) and outcome.reason in MAY_COME_LATER
+        may_come = outcome.reason in MAY_COME_LATER
         return types.CompletionList(is_incomplete=may_come, items=[])
 
     def _menu_is_left_to_inline(self) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 
 
@@ -24,11 +25,12 @@ class SkipReason(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggested:
-    """What to show, best first. All edits of one answer start at the same place.
+    """What to show in `document`, best first. All edits of one answer start at the same place.
 
     `complete` is false when the model was cut short, so that asking again may give more.
     """
 
+    document: Document
     edits: tuple[Edit, ...]
     complete: bool = True
 

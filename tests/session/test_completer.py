@@ -54,8 +54,9 @@ async def outcome_of(
     now: str | None = None,
     selected: tuple[int, str] | None = None,
     deadline: float | None = None,
+    follow_typing: bool = True,
 ) -> tuple[Outcome, str]:
-    """What came of a request, and the document by then with the suggestion in it."""
+    """What came of a request, and the document it is for with the suggestion in it."""
     text, offset = cursor(drawn)
     document = Document.open("file:///w/a.py", "python", 1, text)
     later = document if now is None else Document.open("file:///w/a.py", "python", 2, now)
@@ -70,12 +71,14 @@ async def outcome_of(
             current=lambda: later,
             selection=Selection(start=selected[0], text=selected[1]) if selected else None,
             deadline=deadline,
+            follow_typing=follow_typing,
         ),
         generations,
     )
     await generations.aclose()
-    edit = outcome.edits[0] if isinstance(outcome, Suggested) else None
-    return outcome, apply(later.text, edit)
+    if isinstance(outcome, Suggested):
+        return outcome, apply(outcome.document.text, outcome.edits[0])
+    return outcome, later.text
 
 
 @pytest.mark.parametrize(
@@ -157,6 +160,24 @@ async def test_the_document_by_then(now: str, expected: str | None) -> None:
         assert outcome == Skipped(reason=SkipReason.MOVED_ON)
     else:
         assert text == expected
+
+
+@pytest.mark.parametrize(
+    ("follow_typing", "now", "edited"),
+    [
+        pytest.param(True, "x = ca\n", "x = ca\n", id="the one by then"),
+        pytest.param(False, "x = ca\n", "x = \n", id="the one asked about"),
+        pytest.param(True, "# far away\nx = \n", "# far away\nx = \n", id="lines put before it"),
+    ],
+)
+async def test_a_suggestion_names_the_document_its_edits_are_in(
+    follow_typing: bool, now: str, edited: str
+) -> None:
+    model = Model(["call()\n"])
+    outcome, text = await outcome_of("x = <cursor>\n", model, now=now, follow_typing=follow_typing)
+    assert isinstance(outcome, Suggested)
+    assert outcome.document.text == edited
+    assert text == now.replace("x = \n", "x = ca\n").replace("ca\n", "call()\n")
 
 
 async def test_the_selected_entry_is_part_of_the_suggestion() -> None:

@@ -3,11 +3,12 @@ import asyncio
 import pytest
 
 from lsp_completions.errors import TimedOut
+from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.session import Suggestions, Turns
 
 URI = "file:///w/a.py"
-DONE = Suggested(edits=())
+DONE = Suggested(document=Document.open(URI, "python", 1, ""), edits=())
 
 
 class Work:
