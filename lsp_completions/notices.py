@@ -1,6 +1,8 @@
-"""What the user is told: once per cause, until it has worked again."""
+"""What the user is told: once per cause, until it has worked again; seldom what comes and goes."""
 
 import logging
+import time
+from collections import deque
 from collections.abc import Callable
 
 from lsp_completions.errors import CompletionsError, Interrupted, Refused, TimedOut
@@ -8,14 +10,20 @@ from lsp_completions.errors import CompletionsError, Interrupted, Refused, Timed
 logger = logging.getLogger(__name__)
 
 PATIENCE = 3  # failures in a row before a passing trouble is worth a word
+MOST = 3  # times that a cause which comes and goes is told
+QUIET = 600.0  # seconds, in which that is
 
 
 class Notices:
     """Remembers what was said. `show` puts a sentence before the user's eyes."""
 
-    def __init__(self, show: Callable[[str], None]) -> None:
+    def __init__(
+        self, show: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._show = show
+        self._clock = clock
         self._told: set[str] = set()
+        self._times: dict[str, deque[float]] = {}  # when each cause was told lately
         self._failures = 0
 
     def failed(self, error: CompletionsError) -> None:
@@ -36,8 +44,12 @@ class Notices:
         self._tell(sentence, sentence)
 
     def _tell(self, cause: str, sentence: str) -> None:
-        if cause not in self._told:
-            self._told.add(cause)
+        if cause in self._told:
+            return
+        self._told.add(cause)
+        now, times = self._clock(), self._times.setdefault(cause, deque(maxlen=MOST))
+        if len(times) < MOST or now - times[0] >= QUIET:
+            times.append(now)
             self._show(sentence)
 
 

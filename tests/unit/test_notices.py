@@ -11,7 +11,7 @@ from lsp_completions.errors import (
     UnexpectedReply,
     Unreachable,
 )
-from lsp_completions.notices import PATIENCE, Notices
+from lsp_completions.notices import MOST, PATIENCE, QUIET, Notices
 
 BUSY = Refused("busy", reply=Reply(status=503, headers={}, body=""))
 WRONG_MODEL = Refused("no such model", reply=Reply(status=400, headers={}, body=""))
@@ -60,6 +60,25 @@ def test_what_comes_back_after_it_worked_is_told_again() -> None:
     notices.worked()
     notices.failed(NotAuthorized("log in"))
     assert told == ["log in", "log in"]
+
+
+def test_what_comes_and_goes_is_told_a_few_times_and_then_seldom() -> None:
+    told: list[str] = []
+    now = [0.0]
+    notices = Notices(told.append, clock=lambda: now[0])
+
+    def every_other_key_fails(seconds: int) -> None:
+        for _ in range(seconds):
+            notices.failed(NotAuthorized("log in"))
+            notices.worked()
+            now[0] += 1
+
+    every_other_key_fails(100)
+    notices.failed(Unreachable("no host"))
+    assert told == ["log in"] * MOST + ["no host"]
+    now[0] += QUIET
+    every_other_key_fails(100)
+    assert told.count("log in") == 2 * MOST
 
 
 def test_two_causes_are_two_messages() -> None:
