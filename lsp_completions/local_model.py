@@ -96,7 +96,7 @@ class LocalModel:
             self._starting.cancel()
             await asyncio.wait([self._starting])
         if self._lease is not None:
-            self._lease.close()
+            await self._lease.aclose()
             self._lease = None
 
     async def _start(self, progress: Callable[[str], None]) -> None:
@@ -104,26 +104,30 @@ class LocalModel:
         model, place = await asyncio.to_thread(self._prepare)
         self._refuse_what_failed(model)
         child: subprocess.Popen[bytes] | None = None
+        told = False
         try:
             async with asyncio.timeout(START):
-                while True:
-                    if (address := Address.read(place.address)) is not None:
-                        self._lease = await Lease.take(address)
-                        if self._lease is not None:
-                            return
+                while (lease := await place.lease()) is None:
+                    if not told:
+                        progress(f"Starting the model {model.stem}")
+                        told = True
                     code = None if child is None else child.poll()
-                    if code not in (None, Exit.OWNED):
+                    if code not in (None, Exit.LEFT, Exit.OWNED):
                         raise _failed(model, code, place.log)
                     if (child is None or code is not None) and not place.is_owned():
-                        if not child:
-                            progress(f"Starting the model {model.stem}")
                         self._starts.append(time.monotonic())
                         child = place.spawn(model, self._process_options)
                     await asyncio.sleep(POLL)
+            self._lease = lease
+            return
         except TimeoutError:
             error = LocalModelFailed(
                 f"The model {quoted(model.name)} did not start within {START:.0f} seconds. "
                 f"What it said is in {place.log}."
+            )
+        except OSError as failed:
+            error = LocalModelFailed(
+                f"The model {quoted(model.name)} could not be started: {failed.strerror or failed}."
             )
         except LocalModelFailed as failed:
             error = failed
@@ -137,7 +141,12 @@ class LocalModel:
         model = model_files.find(self._model_path)
         if not model_files.has_engine():
             raise ConfigurationError(model_files.NO_ENGINE)
-        return model, Place.of(model, self._folder)
+        try:
+            return model, Place.of(model, self._folder)
+        except OSError as error:
+            raise LocalModelFailed(
+                f"No place for the process of the model: {error.strerror or error}."
+            ) from error
 
     def _refuse_what_failed(self, model: Path) -> None:
         now = time.monotonic()
@@ -162,7 +171,7 @@ class Place:
 
     @staticmethod
     def of(model: Path, folder: Path | None = None) -> "Place":
-        """The place for a model. Raises `LocalModelFailed` where others could get at it."""
+        """The place for a model. Raises an error where others could get at it."""
         folder = folder or runtime_folder()
         _make_private(folder)
         file = model.resolve().stat()
@@ -170,6 +179,11 @@ class Place:
         what = (model.resolve(), file.st_size, file.st_mtime_ns, __version__, platform.node())
         name = hashlib.sha256("\0".join(map(str, what)).encode()).hexdigest()[:16]
         return Place(address=folder / f"model-{name}.json", log=log_file())
+
+    async def lease(self) -> "Lease | None":
+        """A lease on the process; `None` when there is none yet, or none any more."""
+        address = Address.read(self.address)
+        return None if address is None else await Lease.take(address)
 
     def is_owned(self) -> bool:
         """Whether there is a process, which may still be loading its model."""
@@ -262,6 +276,13 @@ class Lease:
         """Give it up."""
         self._writer.close()
 
+    async def aclose(self) -> None:
+        """Give it up, and wait until that is done."""
+        self.close()
+        with suppress(OSError):
+            async with asyncio.timeout(ANSWER):
+                await self._writer.wait_closed()
+
 
 def runtime_folder() -> Path:
     """The folder for what lives as long as this machine is up."""
@@ -285,18 +306,13 @@ def _state_folder() -> Path:
 
 def _make_private(folder: Path) -> None:
     """Make a folder that nobody else can read or write."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if os.name == "posix":
         found = folder.lstat()
-        if os.name == "posix":
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                raise LocalModelFailed(f"{folder} is not a folder of yours. Remove it.")
-            if stat.S_IMODE(found.st_mode) != 0o700:
-                folder.chmod(0o700)
-    except OSError as error:
-        raise LocalModelFailed(
-            f"The folder {folder} cannot be used: {error.strerror or error}."
-        ) from error
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise LocalModelFailed(f"{folder} is not a folder of yours. Remove it.")
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            folder.chmod(0o700)
 
 
 def _open_log(file: Path) -> BufferedWriter:

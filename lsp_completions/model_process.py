@@ -45,8 +45,10 @@ MOST_THREADS = 4  # more read no faster what is this short, and the editor wants
 
 
 class Exit(IntEnum):
-    """Why a process did not serve."""
+    """Why a process ended."""
 
+    LEFT = 0
+    """Nobody needed it any more."""
     OWNED = 3
     """Another one serves this model already."""
     NO_ENGINE = 4
@@ -89,6 +91,12 @@ class Address:
             fresh.unlink()
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
             json.dump(asdict(self), opened)
+        for _ in range(50):
+            # Windows replaces no file that somebody is reading just now.
+            with suppress(PermissionError):
+                fresh.replace(file)
+                return
+            time.sleep(0.01)
         fresh.replace(file)
 
     def proof(self, role: str, challenge: str) -> str:
@@ -162,7 +170,7 @@ def load(model: Path, key: str) -> tuple[Any, int]:
     params.api_keys = [key]
     params.ui = False
     params.endpoint_slots = False  # they hold prompts
-    params.cors_origins = "null"  # no web page has business here
+    params.cors_origins = "https://none.invalid"  # no web page has business here
     params.n_threads_http = HTTP_THREADS
     params.verbosity = 1  # errors; from there on it logs requests
 
@@ -215,7 +223,7 @@ async def serve(options: argparse.Namespace) -> NoReturn:
     if Address.read(options.address) == address:
         with suppress(OSError):
             options.address.unlink()
-    leave(0)
+    leave(Exit.LEFT)
 
 
 def main() -> NoReturn:
