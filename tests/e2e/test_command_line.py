@@ -14,6 +14,7 @@ from typing import Any
 import pyte
 import pytest
 
+from lsp_completions.model_files import is_available
 from tests.support.cursor import cursor
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import (
@@ -217,41 +218,51 @@ UNREACHABLE = "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
-    ("script", "env", "kind", "sentence"),
+    ("script", "env", "options", "kind", "sentence"),
     [
         pytest.param(
             refusal(401, "Invalid access token."),
             {},
+            [],
             "NotAuthorized",
             "does not accept the access token",
             id="a wrong token",
         ),
-        pytest.param(rate_limited("60"), {}, "RateLimited", "a limit is reached", id="a limit"),
-        pytest.param(Answer("x", CUT, "y"), {}, "Interrupted", "", id="a connection cut"),
+        pytest.param(rate_limited("60"), {}, [], "RateLimited", "a limit is reached", id="a limit"),
+        pytest.param(Answer("x", CUT, "y"), {}, [], "Interrupted", "", id="a connection cut"),
         pytest.param(
-            Answer(), {"SRC_ENDPOINT": UNREACHABLE}, "Unreachable", "127.0.0.1", id="nobody there"
+            Answer(), {"SRC_ENDPOINT": UNREACHABLE}, [], "Unreachable", "127.0.0.1", id="nobody"
         ),
         pytest.param(
             Answer(),
             {"SRC_ENDPOINT": None},
+            ["--provider", "sourcegraph"],
             "ConfigurationError",
             "SRC_ENDPOINT",
             id="nobody named",
         ),
+        pytest.param(
+            Answer(), {}, ["--provider", "openai"], "ConfigurationError", "url", id="no address"
+        ),
     ],
 )
 def test_failure(
-    shell: Shell, script: Any, env: dict[str, str | None], kind: str, sentence: str
+    shell: Shell,
+    script: Any,
+    env: dict[str, str | None],
+    options: list[str],
+    kind: str,
+    sentence: str,
 ) -> None:
     shell.instance.script = script
     place = shell.write("x = <cursor>\n")
-    ran = shell.run("complete", place, env=env)
+    ran = shell.run("complete", place, *options, env=env)
     assert ran.returncode == 3
     assert ran.stdout == b""
     assert ran.stderr.startswith(b"Error: ")
     assert sentence in ran.stderr.decode()
 
-    ran = shell.run("complete", "--json", place, env=env)
+    ran = shell.run("complete", "--json", place, *options, env=env)
     assert ran.returncode == 3
     assert ran.stderr == b""
     said = json.loads(ran.stdout)
@@ -288,6 +299,30 @@ def test_what_is_wrong_with_the_settings_is_told_and_left_out(shell: Shell, tmp_
     assert ran.stdout.split() == [b"1"]
     assert "Warning: maxTokens must be" in ran.stderr.decode()
     assert "(one)" in ran.stderr.decode()
+
+
+# ---- the embedded model
+
+
+@pytest.mark.skipif(not is_available(), reason="needs xllamacpp and the model")
+@pytest.mark.parametrize("options", [[], ["--provider", "local"]], ids=["by itself", "named"])
+def test_without_an_account_the_embedded_model_answers(
+    shell: Shell, tmp_path: Path, options: list[str]
+) -> None:
+    asked = len(shell.instance.completions)
+    place = shell.write(
+        "import json\n\n\ndef read(path):\n    with open(path) as f:\n        <cursor>\n"
+    )
+    env: dict[str, str | None] = {"XDG_RUNTIME_DIR": None, "XDG_STATE_HOME": str(tmp_path)}
+    if not options:
+        env["SRC_ACCESS_TOKEN"] = None
+    ran = shell.run("complete", "--json", place, *options, env=env)
+    assert ran.returncode == 0
+    answer = json.loads(ran.stdout)
+    assert answer["provider"] == "local"
+    assert answer["model"] == "SmolLM2-135M-Instruct.Q4_1"
+    assert "\n" not in answer["text"]
+    assert len(shell.instance.completions) == asked
 
 
 # ---- all kinds of output

@@ -4,7 +4,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyte
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from lsp_completions import __version__
 from lsp_completions.cli import as_editors_start_it, commands, main
 from lsp_completions.cli.screen import DIM, Screen, can_draw, laid_out, visible
-from lsp_completions.errors import InvalidParams
+from lsp_completions.errors import InvalidParams, LocalModelFailed
+from lsp_completions.model_files import ModelFile
 from lsp_completions.oneshot import Place, cursor_at
 
 # ---- how editors start it
@@ -99,8 +100,9 @@ def test_help_of_all(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         "SRC_ACCESS_TOKEN",
         "config.toml",
         "lsp-completions complete app.py:12:5",
-        "complete",
-        "serve",
+        "complete ",
+        "model install",
+        "serve ",
     ):
         assert name in said
     folder = os.environ["XDG_CONFIG_HOME"]
@@ -146,6 +148,81 @@ def test_a_mistake_of_ours_is_told_without_what_it_is_about(
     assert "report" in said
     assert "somebody" not in said
     assert "Traceback" not in said
+
+
+# ---- the model
+
+PATH = Path("/data/models/small.gguf")
+MODEL = ModelFile(name="small", path=PATH, size=98_400_000, package=None)
+
+
+@pytest.mark.parametrize(
+    ("has_engine", "next_step"),
+    [
+        pytest.param(True, "lsp-completions complete FILE:LINE:COLUMN", id="what runs it is there"),
+        pytest.param(False, "lsp-completions[local]", id="what runs it is missing"),
+    ],
+)
+def test_model_install(
+    has_engine: bool,
+    next_step: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def install(report: Callable[[str], None]) -> Path:
+        report("Downloading.")
+        return PATH
+
+    monkeypatch.setattr("lsp_completions.model_files.install", install)
+    monkeypatch.setattr("lsp_completions.model_files.has_engine", lambda: has_engine)
+    assert main(["model", "install"]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{PATH}\n"
+    assert said.err.startswith("Downloading.\n")
+    assert next_step in said.err
+
+
+def test_a_model_that_cannot_be_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def install(report: Callable[[str], None]) -> Path:
+        raise LocalModelFailed("This machine may be offline.")
+
+    monkeypatch.setattr("lsp_completions.model_files.install", install)
+    assert main(["model", "install"]) == 3
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "Error: This machine may be offline.\n")
+
+
+@pytest.mark.parametrize(
+    ("models", "has_engine", "out", "err"),
+    [
+        pytest.param([MODEL], True, f"small    98 MB  {PATH}\n", "", id="one"),
+        pytest.param([MODEL], False, f"small    98 MB  {PATH}\n", "extra `local`", id="no engine"),
+        pytest.param([], True, "", "lsp-completions model install", id="none"),
+    ],
+)
+def test_model_list(
+    models: list[ModelFile],
+    has_engine: bool,
+    out: str,
+    err: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("lsp_completions.model_files.installed", lambda: models)
+    monkeypatch.setattr("lsp_completions.model_files.has_engine", lambda: has_engine)
+    assert main(["model", "list"]) == 0
+    said = capsys.readouterr()
+    assert said.out == out
+    assert err in said.err
+    assert bool(err) == bool(said.err)
+
+
+def test_model_remove(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("lsp_completions.model_files.remove", lambda name: PATH.with_stem(name))
+    assert main(["model", "remove", "mine"]) == 0
+    assert str(PATH.with_stem("mine")) in capsys.readouterr().err
 
 
 # ---- places
