@@ -162,7 +162,7 @@ def complete(
 
 @group.group()
 def model() -> None:
-    """A small model on this machine, for the time before there is an account.
+    """A small model on this machine that needs no account.
 
     It works without any network and is there so that you can try everything at once. What a real
     model suggests is another matter: connect one when you can.
