@@ -70,7 +70,7 @@ class LocalModel:
         self._failure: tuple[float, Path, LocalModelFailed] | None = None
         self._starts: deque[float] = deque(maxlen=MOST_STARTS)
 
-    async def ready(self, progress: Callable[[str], None]) -> Endpoint:
+    async def ready(self, progress: Callable[[str], None] = lambda _: None) -> Endpoint:
         """Where the model answers the request about to come; waits until it is loaded.
 
         `progress` is given a sentence when that takes a while. Raises `ConfigurationError` when

@@ -28,8 +28,9 @@ FIRST_LEASE = 10.0
 NO_LEASE = 2.0
 # Seconds without a request, after which the memory is worth more than the 0.4 s of a start.
 IDLE = 600.0
-# Seconds: longer than a process that leaves takes to be gone, its lock with it.
-LOCK_WAIT = 1.0
+# Seconds: longer than a server holds the lock to see whether anybody does. Who waits for a process
+# to leave would be there for nobody: the servers that want one start it then.
+LOCK_WAIT = 0.2
 REWRITE = 2.0  # seconds between looks at whether the file with our address is still there
 
 # A prompt of 1,400 characters and a line of answer, with room for a user's larger windows.

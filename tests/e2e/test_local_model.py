@@ -1,0 +1,548 @@
+"""The embedded model for real: one process for all, which leaves with the last who needs it."""
+
+import asyncio
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lsp_completions import local_model
+from lsp_completions.errors import ConfigurationError, LocalModelFailed
+from lsp_completions.local_model import Endpoint, LocalModel, Place
+from lsp_completions.model_process import Address
+from tests.support.llama_server import model_file
+from tests.support.model_host import OPTIONS, Host
+
+PATIENCE = 60.0  # seconds before a test that waits gives up
+
+on_unix = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows has neither these signals nor these permissions"
+)
+
+
+@pytest.fixture(scope="session")
+def model() -> Path:
+    return model_file()
+
+
+class Machine:
+    """Where the processes of one test are found, and what is left of them."""
+
+    def __init__(self, folder: Path, model: Path) -> None:
+        self.folder = folder
+        self.model = model
+        self.locals: list[LocalModel] = []
+        self.hosts: list[Host] = []
+
+    def local(self, model: Path | None = None, *, options: tuple[str, ...] = OPTIONS) -> LocalModel:
+        """The model, as a server sees it."""
+        path = str(model or self.model)
+        self.locals.append(LocalModel(path, folder=self.folder, process_options=options))
+        return self.locals[-1]
+
+    def host(self, *, below_an_editor: bool = False) -> Host:
+        """A server in a process of its own."""
+        self.hosts.append(Host(self.folder, self.model, below_an_editor=below_an_editor))
+        return self.hosts[-1]
+
+    def place(self, model: Path | None = None) -> Place:
+        return Place.of(model or self.model, self.folder)
+
+    def address(self, model: Path | None = None) -> Address:
+        """Where the process says that it is."""
+        address = Address.read(self.place(model).address)
+        assert address is not None
+        return address
+
+    @property
+    def pid(self) -> int:
+        return self.address().pid
+
+    async def clean_up(self) -> None:
+        for local in self.locals:
+            await local.aclose()
+        for host in self.hosts:
+            host.close()
+        for file in self.folder.glob("*.json"):
+            # A process that was killed leaves its file behind, with an id that may be anybody's.
+            if (address := Address.read(file)) is not None and Place(
+                address=file, log=file
+            ).is_owned():
+                await gone(address.pid, "the process leaves")
+
+
+@pytest.fixture
+async def machine(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Machine, None]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    machine = Machine(tmp_path / "run", model)
+    yield machine
+    await machine.clean_up()
+
+
+async def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait for something that other processes do."""
+    began = time.monotonic()
+    while not holds():
+        assert time.monotonic() - began < PATIENCE, f"waited in vain until {what}"
+        await asyncio.sleep(0.02)
+
+
+async def gone(pid: int, what: str) -> None:
+    await until(lambda: has_ended(pid), what)
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+
+async def completed(at: Endpoint, prompt: str, tokens: int = 4) -> dict[str, Any]:
+    """What the model says, with how it came to it."""
+    headers = {"Authorization": f"Bearer {at.key.reveal()}"}
+    body = {"prompt": prompt, "n_predict": tokens, "temperature": 0, "cache_prompt": True}
+    async with httpx.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as client:
+        reply = await client.post(f"{at.url}/completion", json=body)
+    assert reply.status_code == 200, reply.text
+    answer: dict[str, Any] = reply.json()
+    return answer
+
+
+# ---- one process
+
+
+async def test_it_starts_with_the_first_request_and_writes_code(machine: Machine) -> None:
+    said: list[str] = []
+    local = machine.local()
+    at = await local.ready(said.append)
+    assert said == [f"Starting the model {machine.model.stem}"]
+    assert at.model_path == machine.model
+    assert (await completed(at, "def add(a, b):\n    return"))["content"] == " a + b\n"
+
+    assert await local.ready(said.append) == at
+    assert len(said) == 1
+
+
+async def test_all_servers_share_one(machine: Machine) -> None:
+    hosts = [machine.host() for _ in range(4)]
+    for host in hosts:
+        host.ask()
+    answers = {json.dumps(host.told()) for host in hosts}
+    assert len(answers) == 1
+    assert len(list(machine.folder.glob("*.json"))) == 1
+
+    pid = machine.pid
+    for host in hosts[:3]:
+        host.kill()
+    assert hosts[3].ready()["url"] == json.loads(answers.pop())["url"]
+    assert machine.pid == pid
+    hosts[3].kill()
+    await gone(pid, "the process leaves with its last server")
+    assert not machine.place().address.exists()
+
+
+async def test_another_model_has_another_process(machine: Machine, tmp_path: Path) -> None:
+    other = tmp_path / "other.gguf"
+    other.hardlink_to(machine.model)
+    first, second = machine.local(), machine.local(other)
+    one, two = await asyncio.gather(first.ready(), second.ready())
+    assert one.url != two.url
+    assert one.key != two.key
+    pids = [machine.pid, machine.address(other).pid]
+    await first.aclose()
+    await gone(pids[0], "the first process leaves")
+    assert await second.ready() == two
+
+
+async def test_a_file_that_was_replaced_is_another_model(machine: Machine, tmp_path: Path) -> None:
+    model = tmp_path / "model.gguf"
+    model.hardlink_to(machine.model)
+    before = machine.place(model)
+    model.unlink()
+    model.write_bytes(b"another")
+    assert machine.place(model) != before
+
+
+async def test_requests_that_come_together_wait_for_one_start(machine: Machine) -> None:
+    local = machine.local()
+    said: list[str] = []
+    waiting = [asyncio.create_task(local.ready(said.append)) for _ in range(5)]
+    await until(lambda: bool(said), "it starts")
+    waiting[0].cancel()
+    waiting[3].cancel()
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert len({result for result in results if isinstance(result, Endpoint)}) == 1
+    assert [type(result) for result in results].count(asyncio.CancelledError) == 2
+    assert len(said) == 1
+
+
+# ---- nothing is left behind
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        pytest.param(order, id=", ".join(order))
+        for order in itertools.permutations(("editor", "server", "model"))
+    ],
+)
+async def test_killed_in_every_order(machine: Machine, order: tuple[str, ...]) -> None:
+    host = machine.host(below_an_editor=True)
+    host.ready()
+    pids = {"editor": host.process.pid, "server": host.pid, "model": machine.pid}
+    for name in order:
+        if not has_ended(pids[name]):
+            kill(pids[name])
+        if name == "editor":
+            host.process.wait()
+    for name, pid in pids.items():
+        await gone(pid, f"the {name} is gone")
+    assert not machine.place().is_owned()
+
+    # Whatever they left, the next one begins anew.
+    at = await machine.local().ready()
+    assert machine.pid != pids["model"]
+    assert (await completed(at, "x ="))["content"]
+
+
+async def test_a_server_outlives_its_model(machine: Machine) -> None:
+    one, two = machine.host(), machine.host()
+    before = [one.ready(), two.ready()]
+    kill(machine.pid)
+    after = [one.ready(), two.ready()]
+    assert before[0] == before[1]
+    assert after[0] == after[1]
+    assert before[0]["key"] != after[0]["key"]
+
+
+async def test_who_starts_it_is_killed_while_it_loads(machine: Machine) -> None:
+    host = machine.host()
+    host.ask()
+    await until(machine.place().is_owned, "it starts")
+    host.kill()
+    # It waits a while for a lease, and the next one gets it.
+    local = machine.local()
+    await local.ready()
+    pid = machine.pid
+    await local.aclose()
+    await gone(pid, "it leaves")
+
+
+async def test_nobody_comes_after_it_was_started(machine: Machine) -> None:
+    child = machine.place().spawn(machine.model, ("--first-lease", "0.2"))
+    assert await asyncio.to_thread(child.wait, PATIENCE) == 0
+    assert not machine.place().address.exists()
+
+
+async def test_a_second_process_leaves_it_to_the_first(machine: Machine) -> None:
+    await machine.local().ready()
+    pid = machine.pid
+    child = machine.place().spawn(machine.model, ())
+    assert await asyncio.to_thread(child.wait, PATIENCE) == 3
+    assert machine.pid == pid
+
+
+async def test_closed_while_it_starts(machine: Machine) -> None:
+    local = machine.local(options=("--first-lease", "0.2"))
+    waiting = asyncio.create_task(local.ready())
+    await until(machine.place().is_owned, "it starts")
+    await local.aclose()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await until(lambda: not machine.place().is_owned(), "it leaves")
+    assert not machine.place().address.exists()
+
+
+async def test_idle_it_leaves_and_the_next_request_starts_it_again(machine: Machine) -> None:
+    local = machine.local(options=("--idle", "0.5"))
+    before = await local.ready()
+    pid = machine.pid
+    await gone(pid, "it leaves")
+    after = await local.ready()
+    assert before.key != after.key
+
+
+async def test_it_holds_none_of_the_server_s_pipes(machine: Machine) -> None:
+    host = machine.host()
+    host.ready()
+    keeps_it = machine.local()
+    await keeps_it.ready()
+    pid = machine.pid
+    host.kill()
+    assert await asyncio.to_thread(host.rest_of_output) == ""
+    assert not has_ended(pid)
+
+
+@on_unix
+async def test_signals_for_the_editor_s_processes_do_not_reach_it(machine: Machine) -> None:
+    await machine.local().ready()
+    assert os.getsid(machine.pid) == machine.pid
+
+
+# ---- what others find there
+
+
+async def test_an_address_that_is_out_of_date(machine: Machine) -> None:
+    """A process that was killed leaves its file, and anybody may have its port by now."""
+
+    async def stranger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        challenge = await reader.readline()
+        writer.write(b"0" * 64 + b" challenge\n")
+        heard.append((challenge, await reader.readline()))
+        writer.close()
+
+    heard: list[tuple[bytes, bytes]] = []
+    async with await asyncio.start_server(stranger, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        Address(pid=1, control_port=port, port=port, key="secret", model="x").write(
+            machine.place().address
+        )
+        at = await machine.local().ready()
+    assert str(port) not in at.url
+    assert heard
+    assert all(len(challenge) == 33 and proof == b"" for challenge, proof in heard)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("", id="empty"),
+        pytest.param('{"pid": 1, "control_por', id="cut off"),
+        pytest.param("[]", id="something else"),
+        pytest.param(
+            '{"pid": 1, "control_port": 99999999, "port": 1, "key": "k", "model": "m"}',
+            id="no port",
+        ),
+        pytest.param(
+            '{"pid": 1, "control_port": "22", "port": 1, "key": "k", "model": "m"}',
+            id="wrong types",
+        ),
+    ],
+)
+async def test_an_address_that_cannot_be_read(machine: Machine, content: str) -> None:
+    machine.place().address.write_text(content)
+    await machine.local().ready()
+
+
+async def test_an_address_that_somebody_deleted_comes_back(machine: Machine) -> None:
+    first, second = machine.local(), machine.local()
+    at = await first.ready()
+    machine.place().address.unlink()
+    assert await second.ready() == at
+
+
+async def test_a_lease_needs_the_key(machine: Machine) -> None:
+    await machine.local().ready()
+    address = machine.address()
+    reader, writer = await asyncio.open_connection("127.0.0.1", address.control_port)
+    writer.write(b"challenge\n")
+    proof, _, challenge = (await reader.readline()).decode().strip().partition(" ")
+    assert proof == address.proof("process", "challenge")
+    # What the process proves is no proof of ours.
+    writer.write(f"{address.proof('process', challenge)}\n".encode())
+    assert await reader.readline() == b""
+    writer.close()
+
+
+async def test_completions_need_the_key(machine: Machine) -> None:
+    at = await machine.local().ready()
+    async with httpx.AsyncClient(base_url=at.url, trust_env=False) as client:
+        for path in ("/completion", "/infill", "/v1/completions", "/tokenize"):
+            assert (await client.post(path, json={"prompt": "x"})).status_code == 401, path
+        for path in ("/slots", "/props", "/v1/models"):
+            assert (await client.get(path)).status_code == 401, path
+        assert (await client.get("/")).status_code == 404, "no page for browsers"
+        key = {"Authorization": f"Bearer {at.key.reveal()}", "Origin": "https://evil.example"}
+        reply = await client.get("/v1/models", headers=key)
+        assert reply.headers["access-control-allow-origin"] == "https://none.invalid"
+        assert (await client.get("/slots", headers=key)).status_code == 501, "they hold prompts"
+
+
+@on_unix
+async def test_nobody_else_can_read_its_files(machine: Machine) -> None:
+    machine.folder.mkdir(mode=0o755)
+    await machine.local().ready()
+    assert machine.folder.stat().st_mode & 0o777 == 0o700
+    for file in (*machine.folder.iterdir(), local_model.log_file()):
+        assert file.stat().st_mode & 0o777 == 0o600, file
+
+
+@on_unix
+async def test_a_folder_that_leads_elsewhere(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    machine.folder.symlink_to(tmp_path / "theirs")
+    with pytest.raises(LocalModelFailed, match="is not a folder of yours"):
+        await machine.local().ready()
+
+
+async def test_it_takes_nothing_from_the_folder_one_is_in(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for module in ("xllamacpp", "json", "filelock", "lsp_completions"):
+        (project / f"{module}.py").write_text("raise SystemExit('mine')")
+    monkeypatch.chdir(project)
+    await machine.local().ready()
+
+
+async def test_its_log_holds_no_code(machine: Machine) -> None:
+    at = await machine.local().ready()
+    headers = {"Authorization": f"Bearer {at.key.reveal()}"}
+    async with httpx.AsyncClient(base_url=at.url, headers=headers, trust_env=False) as client:
+        for path, content in (
+            ("/completion", '{"prompt": "hunter2'),
+            ("/completion", json.dumps({"prompt": "hunter2 " * 3000})),
+            ("/completion", json.dumps({"prompt": "hunter2", "n_predict": "hunter2"})),
+            ("/infill", json.dumps({"input_prefix": "hunter2"})),
+            ("/hunter2", "{}"),
+        ):
+            assert (await client.post(path, content=content)).status_code >= 400
+    await completed(at, "hunter2 = ")
+    assert "hunter2" not in local_model.log_file().read_text()
+
+
+# ---- going wrong
+
+
+async def test_a_file_that_is_no_model(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_model = tmp_path / "no-model.gguf"
+    no_model.write_bytes(b"GGUF" + bytes(1000))
+    local = machine.local(no_model)
+    with pytest.raises(LocalModelFailed) as failed:
+        await local.ready()
+    assert str(failed.value) == (
+        'The file "no-model.gguf" cannot be loaded as a model. '
+        f"What it said is in {local_model.log_file()}."
+    )
+    assert "no-model.gguf" in local_model.log_file().read_text()
+    # Not for every key that is pressed.
+    monkeypatch.setattr(Place, "spawn", lambda *_: pytest.fail("it is started again"))
+    with pytest.raises(LocalModelFailed, match="cannot be loaded"):
+        await local.ready()
+
+
+async def test_no_model(machine: Machine, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="There is no model file"):
+        await machine.local(tmp_path / "none.gguf").ready()
+
+
+async def test_no_engine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lsp_completions.model_files.has_engine", lambda: False)
+    with pytest.raises(ConfigurationError, match="extra `local`"):
+        await machine.local().ready()
+
+
+async def test_a_place_that_cannot_be_written(machine: Machine) -> None:
+    machine.folder.write_text("a file where a folder is wanted")
+    with pytest.raises(LocalModelFailed, match="No place for the process"):
+        await machine.local().ready()
+
+
+# ---- engines that misbehave
+
+ENGINE = """
+import os, threading, time
+class Any:
+    def __getattr__(self, name):
+        value = self.__dict__[name] = Any()
+        return value
+CommonParams = Any
+class Server:
+    listening_address = "http://127.0.0.1:9"
+    def __init__(self, params):
+        %s
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Put an engine of one's own in the place of xllamacpp."""
+
+    def put(code: str) -> None:
+        folder = tmp_path / "engine"
+        folder.mkdir()
+        (folder / "xllamacpp.py").write_text(ENGINE % code)
+        monkeypatch.setenv("PYTHONPATH", str(folder))
+
+    return put
+
+
+async def test_an_engine_that_crashes(machine: Machine, engine: Callable[[str], None]) -> None:
+    engine("os._exit(77)")
+    with pytest.raises(LocalModelFailed, match=r"The process of the model .* ended \(code 77\)"):
+        await machine.local().ready()
+
+
+async def test_an_engine_that_cannot_be_imported(
+    machine: Machine, engine: Callable[[str], None]
+) -> None:
+    engine("pass\nraise ImportError('libgomp.so.1: cannot open shared object file')")
+    with pytest.raises(LocalModelFailed, match=r"ended \(code 1\)"):
+        await machine.local().ready()
+    assert "libgomp" in local_model.log_file().read_text()
+
+
+async def test_an_engine_that_ends_again_and_again(
+    machine: Machine, engine: Callable[[str], None]
+) -> None:
+    engine("threading.Timer(0.2, os._exit, [77]).start()")
+    local = machine.local()
+    for _ in range(local_model.MOST_STARTS):
+        await local.ready()
+        pid = machine.pid
+        await gone(pid, "it crashes")
+    with pytest.raises(LocalModelFailed, match="ends again and again"):
+        await local.ready()
+
+
+async def test_two_servers_wait_while_it_loads(
+    machine: Machine, engine: Callable[[str], None]
+) -> None:
+    engine("time.sleep(2)")
+    one, two = machine.local(), machine.local()
+    first = asyncio.create_task(one.ready())
+    await until(machine.place().is_owned, "it starts")
+    assert await two.ready() == await first
+
+
+async def test_a_token_for_elsewhere_is_none_of_its_business(
+    machine: Machine, engine: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SRC_ACCESS_TOKEN", "sgp_secret")
+    engine("os._exit(78 if 'SRC_ACCESS_TOKEN' in os.environ else 77)")
+    with pytest.raises(LocalModelFailed, match="code 77"):
+        await machine.local().ready()
+
+
+async def test_an_early_answer_is_not_taken_for_a_later_one(machine: Machine) -> None:
+    """Who is cancelled while waiting leaves an answer behind that is not read as the next one."""
+    local = machine.local()
+    at = await local.ready()
+    for _ in range(20):
+        asked = asyncio.create_task(local.ready())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asked.cancel()
+    await asyncio.wait([asked])
+    assert await local.ready() == at
+    kill(machine.pid)
+    assert (await local.ready()).key != at.key
