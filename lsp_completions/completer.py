@@ -6,7 +6,7 @@ for the world but the model itself.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from lsp_completions.errors import ProviderError
@@ -40,8 +40,9 @@ class Selection:
 class Request:
     """Everything a completion needs, taken at the moment the editor asked.
 
-    `offset` is the cursor's, in code points. `path` is what the model is told. `deadline` is in
-    seconds; `None` leaves it to the provider's own. `current` gives the document as it is by then;
+    `offset` is the cursor's, in code points. `path` is what the model is told. `provider` waits
+    where the embedded model has to start first. `deadline` is in seconds and for all of it; `None`
+    leaves it to the provider's own. `current` gives the document as it is by then;
     `follow_typing` asks for the edit in that document, and not in the one asked about.
     """
 
@@ -49,7 +50,7 @@ class Request:
     offset: int
     path: str
     settings: Settings
-    provider: Provider
+    provider: Callable[[], Awaitable[Provider]]
     current: Callable[[], Document | None]
     selection: Selection | None = None
     deadline: float | None = None
@@ -60,6 +61,7 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     """What to show at the cursor. Raises `ProviderError` where the provider failed."""
     settings = request.settings
     document, offset = request.document, request.offset
+    ends = None if request.deadline is None else _now() + request.deadline
 
     # An entry selected in the menu is completed as if it had been accepted already.
     if (selection := request.selection) is not None:
@@ -73,7 +75,14 @@ async def complete(request: Request, generations: Generations) -> Outcome:
         )
         offset = selection.start + len(selection.text)
 
-    limits = request.provider.limits.overridden(settings)
+    # The embedded model may have to start first.
+    try:
+        async with asyncio.timeout_at(ends):
+            provider = await request.provider()
+    except TimeoutError:
+        return Skipped(reason=SkipReason.TOO_SLOW)
+
+    limits = provider.limits.overridden(settings)
     context = context_at(
         document,
         offset,
@@ -87,16 +96,16 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     prompt = build_prompt(
         context,
         (),
-        family=family_of(request.provider.prompts_for),
+        family=family_of(provider.prompts_for),
         repository=settings.repository,
         budget_chars=limits.prefix_chars + limits.suffix_chars + ROOM_FOR_EXCERPTS,
         single_line=mode is Mode.LINE,
     )
 
-    generation = generations.start(request.provider, prompt, max_tokens=limits.max_tokens)
+    generation = generations.start(provider, prompt, max_tokens=limits.max_tokens)
     collector = Collector(context, mode, markers=prompt.special_tokens)
     try:
-        candidate = await first_good(generation, collector, request.deadline)
+        candidate = await first_good(generation, collector, ends)
     except TimeoutError:
         return Skipped(reason=SkipReason.TOO_SLOW)
     finally:
@@ -121,15 +130,16 @@ async def complete(request: Request, generations: Generations) -> Outcome:
 
 
 async def first_good(
-    generation: Generation, collector: Collector, deadline: float | None
+    generation: Generation, collector: Collector, ends: float | None
 ) -> Candidate | None:
-    """The first candidate good enough to show; at the deadline, or at a failure, the best so far.
+    """The first candidate good enough to show; when time is up, or at a failure, the best so far.
 
-    With nothing to show for it, the failure or `TimeoutError` is raised.
+    `ends` is a time of the event loop. With nothing to show for it, the failure or `TimeoutError`
+    is raised.
     """
     index = 0
     try:
-        async with asyncio.timeout(deadline):
+        async with asyncio.timeout_at(ends):
             while (chunk := await generation.chunk(index)) is not None:
                 index += 1
                 if (candidate := collector.feed(chunk)) is not None:
@@ -145,3 +155,16 @@ def including(selection: Selection, edit: Edit, cursor: int) -> Edit:
     """The edit made after the selected entry, as one edit that holds the entry as well."""
     beyond = edit.end - (selection.start + len(selection.text))
     return Edit(start=selection.start, end=cursor + beyond, new_text=selection.text + edit.new_text)
+
+
+def at_hand(provider: Provider) -> Callable[[], Awaitable[Provider]]:
+    """A provider that need not be waited for."""
+
+    async def ready() -> Provider:
+        return provider
+
+    return ready
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -4,11 +4,12 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lsp_completions.completer import Request, complete
+from lsp_completions.backend import Backend
+from lsp_completions.completer import Request, at_hand, complete
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.pipeline.document import Document
@@ -16,8 +17,7 @@ from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.markers import without_unfinished_marker
 from lsp_completions.pipeline.outcome import Outcome, Suggested
 from lsp_completions.pipeline.uris import display_path, uri_of_path
-from lsp_completions.providers.base import Event, HttpRequest, Provider
-from lsp_completions.providers.local import Local
+from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 
@@ -123,7 +123,6 @@ def _uri_of(path: Path) -> str:
 async def complete_once(
     cursor: Cursor,
     settings: Settings,
-    chosen: Provider | Local,
     *,
     show: Callable[[Edit], None],
     report: Callable[[str], None],
@@ -147,13 +146,16 @@ async def complete_once(
         closing.push_async_callback(generations.aclose)
         # A server is as ready as this when its editor asks.
         await transport.prepared()
-        provider, model = await closing.enter_async_context(served(chosen, progress))
+        backend = Backend(progress)
+        closing.push_async_callback(backend.aclose)
+        backend.choose(settings)
+        provider = await backend.provider()
         request = Request(
             document=cursor.document,
             offset=cursor.offset,
             path=cursor.path,
             settings=settings,
-            provider=provider,
+            provider=at_hand(provider),
             current=lambda: cursor.document,
         )
         began = time.monotonic()
@@ -177,28 +179,10 @@ async def complete_once(
         return Answer(
             outcome=completing.result(),
             provider=provider.name,
-            model=model,
+            model=provider.model,
             first_text=min([*shown_at, ended]) - began,
             total=ended - began,
         )
-
-
-@asynccontextmanager
-async def served(
-    chosen: Provider | Local, progress: Callable[[str], None]
-) -> AsyncGenerator[tuple[Provider, str], None]:
-    """Whom to ask, and the name of its model; the embedded one is started where it has to be."""
-    if not isinstance(chosen, Local):
-        yield chosen, chosen.model
-        return
-    from lsp_completions.local_model import LocalModel
-
-    model = LocalModel(chosen.model_path)
-    try:
-        at = await model.ready(progress)
-        yield chosen.served(at.url, at.key, model_path=str(at.model_path)), at.model_path.stem
-    finally:
-        await model.aclose()
 
 
 @dataclass(slots=True)

@@ -4,9 +4,11 @@ A handler runs when its message is dispatched and takes what it needs there; wha
 coroutine it returns.
 """
 
+import asyncio
 import logging
 import sys
 import time
+import uuid
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from functools import partial
 from typing import Any, NoReturn
@@ -15,19 +17,19 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_completions import __version__, convert
+from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, Selection, complete
 from lsp_completions.configuration import SECTION, load_user_layers, section
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
-from lsp_completions.errors import CompletionsError, ConfigurationError, InvalidParams
+from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.notices import Notices
+from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
-from lsp_completions.providers.choice import provider_for
-from lsp_completions.providers.local import Local
 from lsp_completions.session import Documents, Suggestions, Turns, Typing
 from lsp_completions.settings import Layer, Menu, Settings, keys, resolve
 from lsp_completions.transport import Timeouts, Transport
@@ -41,6 +43,12 @@ ACCEPTED = "lspCompletions.didAcceptCompletion"
 
 # Not a space: VS Code would open its menu over the ghost text after every word.
 TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
+
+SMALL_MODEL = (
+    "suggestions come from {model}, a small model on this machine. Far better ones come from a "
+    "Sourcegraph instance (set SRC_ENDPOINT and SRC_ACCESS_TOKEN) or from your own model server "
+    "(set `provider` and `url`)."
+)
 
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
@@ -80,16 +88,23 @@ class CompletionServer(Server):
         self.roots: tuple[str, ...] = ()
         self.shows_inline = False
 
-        self.notices = Notices(self._show)
+        self.notices = Notices(self._warn)
         self.settings = Settings()
-        self.provider: Provider | ConfigurationError = ConfigurationError("Not configured yet.")
+        self.backend = Backend(self._show_progress)
+        self._introduced = False
+        self._progressing: set[asyncio.Task[None]] = set()
         self._user_layers: list[Layer] = []
         self._initial_options: object = None
         self._editor_settings: object = None
 
         self.transport = Transport(report=self.notices.problem)
         self.generations = Generations(self._open_stream)
-        self.on_stop += [self.generations.aclose, self.transport.aclose]
+        self.on_stop += [
+            self._end_progress,
+            self.generations.aclose,
+            self.transport.aclose,
+            self.backend.aclose,
+        ]
 
         menu = types.CompletionOptions(trigger_characters=list(TRIGGER_CHARACTERS))
         for method, handler, options in (
@@ -138,8 +153,8 @@ class CompletionServer(Server):
     async def _get_ready(self) -> None:
         if self.client.configuration:
             await self._follow_configuration()
-        if isinstance(self.provider, ConfigurationError):
-            self.notices.failed(self.provider)
+        if (problem := self.backend.problem) is not None:
+            self.notices.failed(problem)
         # What speaks HTTP takes longer to import than an answer may take.
         await self.transport.prepared()
 
@@ -216,7 +231,7 @@ class CompletionServer(Server):
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
                 ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
-                detail=self.settings.model or _name(self.provider),
+                detail=self.settings.model or self.backend.name,
                 is_incomplete=not outcome.complete,
             )
         if outcome.reason is SkipReason.SUPERSEDED:
@@ -259,8 +274,8 @@ class CompletionServer(Server):
             return SkipReason.UNKNOWN_DOCUMENT
         if self.documents.is_out_of_step(query.uri):
             return SkipReason.DOCUMENT_OUT_OF_STEP
-        if isinstance(self.provider, ConfigurationError):
-            self.notices.failed(self.provider)
+        if (problem := self.backend.problem) is not None:
+            self.notices.failed(problem)
             return SkipReason.NO_PROVIDER
 
         offset = document.offset_of(query.position, self.client.encoding)
@@ -276,12 +291,24 @@ class CompletionServer(Server):
             offset=offset,
             path=display_path(query.uri, self.roots),
             settings=self.settings,
-            provider=self.provider,
+            provider=self._provider,
             current=partial(self.documents.get, query.uri),
             selection=selection,
             deadline=self.settings.menu_deadline if method == MENU else None,
             follow_typing=method == INLINE,
         )
+
+    async def _provider(self) -> Provider:
+        provider = await self.backend.provider()
+        if self.backend.is_local and self.settings.provider is None:
+            await asyncio.to_thread(self._introduce, provider)
+        return provider
+
+    def _introduce(self, provider: Provider) -> None:
+        """Say, once for all, that it is the small model that answers."""
+        if not self._introduced and first_time("of-the-local-model"):
+            self._say(types.MessageType.Info, SMALL_MODEL.format(model=provider.model))
+        self._introduced = True
 
     def _open_stream(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
         timeouts = Timeouts(
@@ -354,26 +381,47 @@ class CompletionServer(Server):
         )
         for problem in problems:
             self.notices.problem(str(problem))
-        try:
-            provider = provider_for(self.settings, local_available=False)
-            assert not isinstance(provider, Local)
-            self.provider = provider
-        except ConfigurationError as error:
-            self.provider = error
+        self.backend.choose(self.settings)
         logging.getLogger().setLevel(self.settings.log_level.value.upper())
 
-    def _show(self, sentence: str) -> None:
-        self.window_show_message(
-            types.ShowMessageParams(types.MessageType.Warning, f"lsp-completions: {sentence}")
-        )
+    # ---- to the user
+
+    def _warn(self, sentence: str) -> None:
+        self._say(types.MessageType.Warning, sentence)
+
+    def _say(self, kind: types.MessageType, sentence: str) -> None:
+        self.window_show_message(types.ShowMessageParams(kind, f"lsp-completions: {sentence}"))
+
+    def _show_progress(self, sentence: str) -> None:
+        """The embedded model starts: show it until it is there."""
+        if self.client.work_done_progress:
+            task = asyncio.create_task(self._progress(sentence), name="progress")
+            self._progressing.add(task)
+            task.add_done_callback(self._progressing.discard)
+
+    async def _progress(self, sentence: str) -> None:
+        token = f"lsp-completions-{uuid.uuid4()}"
+        try:
+            await self.work_done_progress.create_async(token)
+        except JsonRpcException as error:
+            logger.info("The editor shows no progress: %s", error.message)
+            return
+        self.work_done_progress.begin(token, types.WorkDoneProgressBegin(title=sentence))
+        try:
+            await self.backend.provider()
+        except CompletionsError:
+            pass  # told by the request that waits for it
+        finally:
+            self.work_done_progress.end(token, types.WorkDoneProgressEnd())
+
+    async def _end_progress(self) -> None:
+        for task in self._progressing:
+            task.cancel()
+        await asyncio.gather(*self._progressing, return_exceptions=True)
 
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW)
 MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON)
-
-
-def _name(provider: Provider | ConfigurationError) -> str:
-    return "" if isinstance(provider, ConfigurationError) else provider.name
 
 
 async def _skipped(reason: SkipReason) -> Outcome:

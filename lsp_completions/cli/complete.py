@@ -15,12 +15,10 @@ from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import Screen, can_draw, visible
 from lsp_completions.configuration import load_user_layers
 from lsp_completions.errors import CompletionsError
-from lsp_completions.model_files import is_available
 from lsp_completions.oneshot import Answer, Cursor, Place, complete_once, cursor_at
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
-from lsp_completions.providers.choice import provider_for
-from lsp_completions.settings import Api, resolve
+from lsp_completions.settings import resolve
 
 
 def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_json: bool) -> Exit:
@@ -43,13 +41,10 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
                 screen.draw(*_line_with(edit, cursor), whole=False)
 
         try:
-            there = settings.provider is Api.LOCAL or is_available(settings.model_path)
-            provider = provider_for(settings, local_available=there)
             answer = asyncio.run(
                 complete_once(
                     cursor,
                     settings,
-                    provider,
                     show=show,
                     report=_warn,
                     progress=lambda what: None if as_json else say(f"{what} …"),

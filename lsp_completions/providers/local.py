@@ -33,13 +33,15 @@ class Local:
 
     def served(self, url: str, key: Secret, *, model_path: str) -> LlamaCpp:
         """The provider, now that the model in the file `model_path` listens at `url`."""
+        name = re.split(r"[/\\]", model_path)[-1].removesuffix(".gguf")
         return LlamaCpp(
             name=self.name,
+            model=name,
             url=url,
             key=key,
             # `/infill` would cut the prompt to the size of a batch, which is small to stay lively.
             infill=False,
-            prompts_for=self.model or re.split(r"[/\\]", model_path)[-1],
+            prompts_for=self.model or name,
             limits=LIMITS,
             finishes_reading=True,
             temperature=self.temperature,

@@ -437,7 +437,7 @@ def test_a_broken_stream_shows_its_whole_lines_only(neovim: Editor) -> None:
 
 def test_without_an_account_it_says_what_to_set_once_and_stays_quiet() -> None:
     with LspClient.start(SERVER) as client:
-        client.initialize(NEOVIM)
+        client.initialize(NEOVIM, initializationOptions={"provider": "sourcegraph"})
         said = client.expect("window/showMessage")
         assert "SRC_ENDPOINT and SRC_ACCESS_TOKEN" in said["message"]
         document = {"uri": "file:///w/a.py", "languageId": "python", "version": 1, "text": "x = "}

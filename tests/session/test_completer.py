@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lsp_completions.completer import Request, Selection, complete
+from lsp_completions.completer import Request, Selection, at_hand, complete
 from lsp_completions.errors import Interrupted, ProviderError, TimedOut
 from lsp_completions.generations import Generations
 from lsp_completions.kinds import Secret
@@ -67,7 +67,7 @@ async def outcome_of(
             offset=offset,
             path="a.py",
             settings=Settings(),
-            provider=PROVIDER,
+            provider=at_hand(PROVIDER),
             current=lambda: later,
             selection=Selection(start=selected[0], text=selected[1]) if selected else None,
             deadline=deadline,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from lsp_completions.completer import Request, complete
+from lsp_completions.completer import Request, at_hand, complete
 from lsp_completions.errors import (
     Interrupted,
     NotAuthorized,
@@ -351,7 +351,7 @@ async def test_a_suggestion_is_the_same_from_all_of_them(
                 offset=offset,
                 path="a.py",
                 settings=settings_for(server),
-                provider=provider_at(server),
+                provider=at_hand(provider_at(server)),
                 current=lambda: document,
             ),
             way.generations,
@@ -376,7 +376,7 @@ async def test_a_provider_s_limits_hold_where_the_settings_say_nothing() -> None
                     offset=document.length,
                     path="a.py",
                     settings=settings_for(server, **more),
-                    provider=replace(provider, limits=limits),
+                    provider=at_hand(replace(provider, limits=limits)),
                     current=lambda: document,
                 ),
                 way.generations,

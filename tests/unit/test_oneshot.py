@@ -10,7 +10,6 @@ from lsp_completions.oneshot import Answer, Cursor, complete_once
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, SkipReason, Suggested
-from lsp_completions.providers.choice import provider_for
 from lsp_completions.settings import resolve
 from tests.support.cursor import apply, cursor
 from tests.support.model_servers import LlamaCppServer, ModelServer, OllamaServer, OpenAIServer
@@ -38,7 +37,6 @@ class Run:
         return await complete_once(
             self.cursor,
             settings,
-            provider_for(settings, local_available=False),
             show=self._show,
             report=pytest.fail,
             progress=pytest.fail,
