@@ -1,0 +1,6 @@
+import json
+
+
+def read_config(path):
+    with open(path) as file:
+        config = 
