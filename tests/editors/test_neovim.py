@@ -7,35 +7,70 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 import pytest
 
 from tests.support import picture
-from tests.support.neovim import Neovim, executable, running_neovim
+from tests.support.neovim import Neovim, Version, executable, running_neovim
 from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
 WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
-pytestmark = pytest.mark.skipif(
-    executable() is None,
-    reason="needs Neovim 0.12: on PATH, or LSP_COMPLETIONS_NVIM=$(tests/editors/install_neovim.sh)",
-)
+WITH_MENU = "menu config"
 
-WITH_MENU = ("config", "menu config")
+Script = Callable[[Exchange], Answer]
 
+
+class Setup(Enum):
+    """A Neovim, and the lines of the README for its `init.lua`."""
+
+    BUILT_IN = (Version.V0_12, "config")
+    OWN = (Version.V0_11, "config for 0.11", "menu config for 0.11")
+    OWN_ON_0_12 = (Version.V0_12, "config for 0.11")
+
+    @property
+    def version(self) -> Version:
+        version, *_ = self.value
+        assert isinstance(version, Version)
+        return version
+
+    @property
+    def lines(self) -> str:
+        _, *marks = self.value
+        return "".join(documented(mark) for mark in marks)
+
+
+def setups(*chosen: Setup) -> pytest.MarkDecorator:
+    """The test is done with each of them."""
+
+    def row(setup: Setup) -> object:
+        variable = setup.version.value[0]
+        script = "install_neovim_011.sh" if setup.version is Version.V0_11 else "install_neovim.sh"
+        missing = pytest.mark.skipif(
+            executable(setup.version) is None,
+            reason=f"needs Neovim: {variable}=$(tests/editors/{script})",
+        )
+        return pytest.param(setup, id=setup.name, marks=missing)
+
+    return pytest.mark.parametrize("setup", [row(setup) for setup in chosen])
+
+
+EACH_SETUP = setups(*Setup)
 LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
 )
 
 
-def continues(start: str, rest: str, *, gate: Gate | None = None) -> Callable[[Exchange], Answer]:
+def continues(start: str, rest: str, *, gate: Gate | None = None) -> Script:
     """A model that knows how one text goes on, and says so wherever `start` has been typed.
 
     What it says of more than `start` waits for the gate: a slow model.
@@ -57,6 +92,7 @@ class Editing:
     """A person at work on one file."""
 
     neovim: Neovim
+    instance: StandIn
     path: Path
     line_end: str
 
@@ -91,25 +127,33 @@ class Editing:
         return data.replace(self.line_end, "\n")
 
 
-@contextmanager
-def editing(
-    folder: Path,
-    script: Callable[[Exchange], Answer],
-    text: str,
-    *,
-    name: str = "work.py",
-    line_end: str = "\n",
-    size: tuple[int, int] = (80, 20),
-    config: Sequence[str] = ("config",),
-) -> Iterator[Editing]:
-    """Neovim with `text` in a file, the server attached to it, and a model that says `script`.
+@dataclass
+class Opened:
+    """A Neovim with the server attached, and the model it asks."""
 
-    At the end Neovim is told to leave; then the server is gone too, and neither has complained.
+    neovim: Neovim
+    instance: StandIn
+    home: Path
+
+    def settle(self) -> None:
+        """No stream is left that nobody reads, and neither Neovim nor the server complained."""
+        self.instance.wait_until(lambda: not self.instance.streaming)
+        log = self.home / ".local" / "state" / "nvim" / "lsp.log"
+        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+        # Neovim's log has the server's stderr, and every answer that was an error.
+        assert [line for line in lines if not line.startswith("[START]")] == []
+
+
+@contextmanager
+def opened(
+    path: Path, setup: Setup, script: Script, *, size: tuple[int, int] = (80, 20)
+) -> Iterator[Opened]:
+    """Neovim with a file, the server attached to it, and a model that says `script`.
+
+    At the end Neovim is told to leave, and then the server is gone too.
     """
+    folder = Path(tempfile.mkdtemp(dir=path.parent.parent))
     home = folder / "home"
-    path = folder / "work" / name
-    path.parent.mkdir()
-    path.write_bytes(text.replace("\n", line_end).encode())
     set_up(home)
     with running_stand_in(script) as instance:
         environment = {
@@ -119,33 +163,97 @@ def editing(
         }
         with running_neovim(
             path,
+            version=setup.version,
             home=home,
-            config=documented(*config),
+            config=setup.lines,
             environment=environment,
             size=size,
         ) as neovim:
             servers = attached_servers(neovim)
-            yield Editing(neovim, path, line_end)
+            it = Opened(neovim, instance, home)
+            yield it
             neovim.quit()
             wait_until_gone(servers)
-        wait_until_quiet(instance)
-    assert complaints(home) == []
+        it.settle()
+
+
+class Desk:
+    """Where tests work one after the other: a Neovim started once serves many of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running: dict[Setup, tuple[Opened, ExitStack]] = {}
+
+    @contextmanager
+    def editing(
+        self,
+        setup: Setup,
+        script: Script,
+        text: str,
+        *,
+        name: str = "work.py",
+        line_end: str = "\n",
+        config: str | None = None,
+    ) -> Iterator[Editing]:
+        """Neovim with `text` in a new file and no other; `config` names more lines of the README.
+
+        Where something went wrong, the next test gets a new Neovim.
+        """
+        path = written(Path(tempfile.mkdtemp(dir=self._folder)) / name, text, line_end)
+        if setup not in self._running:
+            stack = ExitStack()
+            self._running[setup] = (stack.enter_context(opened(path, setup, script)), stack)
+        it, stack = self._running[setup]
+        try:
+            it.instance.script = script
+            it.neovim.lua("vim.cmd.edit(...)", str(path))
+            it.neovim.lua(f"vim.cmd('set completeopt&') {documented(config) if config else ''}")
+            attached_servers(it.neovim)
+            yield Editing(it.neovim, it.instance, path, line_end)
+            it.neovim.type("<Esc>")
+            it.neovim.lua("vim.cmd('%bwipeout!')")
+            it.settle()
+        except BaseException:
+            del self._running[setup]
+            it.neovim.kill()
+            with suppress(AssertionError):
+                stack.close()
+            raise
+
+    def close(self) -> None:
+        """Leave all that run."""
+        with ExitStack() as all_of_them:
+            for _, stack in self._running.values():
+                all_of_them.enter_context(stack)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    desk = Desk(tmp_path_factory.mktemp("desk"))
+    yield desk
+    desk.close()
+
+
+def written(path: Path, text: str, line_end: str = "\n") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.replace("\n", line_end).encode())
+    return path
 
 
 def set_up(home: Path) -> None:
     """What the README says to copy, and which model to ask."""
     config = home / ".config"
-    (config / "nvim" / "lsp").mkdir(parents=True)
-    shutil.copy(FOLDER / "lsp" / "lsp_completions.lua", config / "nvim" / "lsp")
+    for copied in ("lsp", "lua"):
+        shutil.copytree(FOLDER / copied, config / "nvim" / copied)
     (config / "lsp-completions").mkdir()
     (config / "lsp-completions" / "config.toml").write_text('model = "fireworks/starcoder-16b"\n')
 
 
-def documented(*marks: str) -> str:
-    """The lines that the README says to add to `init.lua`, by the comments before them."""
+def documented(mark: str) -> str:
+    """The lines that the README says to add to `init.lua`, by the comment before them."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     blocks = dict(re.findall(r"<!-- (.*?) -->\s*```lua\n(.*?)```", text, re.DOTALL))
-    return "".join(blocks[mark] for mark in marks)
+    return str(blocks[mark])
 
 
 def command(folder: Path) -> Path:
@@ -184,18 +292,6 @@ def is_running(pid: int) -> bool:
         return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
-
-
-def wait_until_quiet(instance: StandIn) -> None:
-    """No stream is left that nobody reads."""
-    instance.wait_until(lambda: not instance.streaming)
-
-
-def complaints(home: Path) -> list[str]:
-    """What Neovim's log has of the server: its stderr, and every answer that was an error."""
-    log = home / ".local" / "state" / "nvim" / "lsp.log"
-    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-    return [line for line in lines if not line.startswith("[START]")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,21 +372,23 @@ ROWS = [
 ]
 
 
+@EACH_SETUP
 @LINE_ENDS
 @pytest.mark.parametrize("row", ROWS)
-def test_ghost_text_is_seen_and_taken(tmp_path: Path, row: Row, line_end: str) -> None:
-    with editing(
-        tmp_path, continues(*row.knows), row.text, name=row.name, line_end=line_end
+def test_ghost_text_is_seen_and_taken(desk: Desk, setup: Setup, row: Row, line_end: str) -> None:
+    with desk.editing(
+        setup, continues(*row.knows), row.text, name=row.name, line_end=line_end
     ) as person:
         person.neovim.type(row.keys)
         person.take_ghost(row.knows[1] if row.ghost is None else row.ghost)
         assert person.saved() == row.saved
 
 
+@EACH_SETUP
 @LINE_ENDS
-def test_one_undo_takes_the_suggestion_back(tmp_path: Path, line_end: str) -> None:
+def test_one_undo_takes_the_suggestion_back(desk: Desk, setup: Setup, line_end: str) -> None:
     knows = continues("    if a", " > b:\n        return a\n")
-    with editing(tmp_path, knows, "def most(a, b):\n", line_end=line_end) as person:
+    with desk.editing(setup, knows, "def most(a, b):\n", line_end=line_end) as person:
         person.neovim.type("Goif a")
         person.take_ghost(" > b:\n        return a")
         assert person.saved() == "def most(a, b):\n    if a > b:\n        return a\n"
@@ -300,11 +398,14 @@ def test_one_undo_takes_the_suggestion_back(tmp_path: Path, line_end: str) -> No
         assert person.saved() == "def most(a, b):\n"
 
 
+@EACH_SETUP
 @LINE_ENDS
-def test_a_menu_item_of_several_lines_in_an_indented_line(tmp_path: Path, line_end: str) -> None:
+def test_a_menu_item_of_several_lines_in_an_indented_line(
+    desk: Desk, setup: Setup, line_end: str
+) -> None:
     text = "class Box:\n    def area(self):\n        pass\n"
     knows = continues("for side in self", '.sides:\n            cost = f"${side}"\n')
-    with editing(tmp_path, knows, text, line_end=line_end, config=WITH_MENU) as person:
+    with desk.editing(setup, knows, text, line_end=line_end, config=WITH_MENU) as person:
         person.neovim.type("Gccfor side in self")
         person.take_menu_item("self.sides: …")
         assert person.saved() == (
@@ -313,9 +414,10 @@ def test_a_menu_item_of_several_lines_in_an_indented_line(tmp_path: Path, line_e
         )
 
 
-def test_a_single_item_is_inserted_without_a_menu(tmp_path: Path) -> None:
+@setups(Setup.BUILT_IN, Setup.OWN_ON_0_12)
+def test_a_single_item_is_inserted_without_a_menu(desk: Desk, setup: Setup) -> None:
     knows = continues("    if a", "ll(items):\n        return 1\n")
-    with editing(tmp_path, knows, "def some(items):\n") as person:
+    with desk.editing(setup, knows, "def some(items):\n") as person:
         person.neovim.type("Goif a<C-x><C-o>")
         shown = "all(items): …"
         person.neovim.wait_for("the item", lambda: shown in person.neovim.screen.text)
@@ -323,33 +425,44 @@ def test_a_single_item_is_inserted_without_a_menu(tmp_path: Path) -> None:
         assert person.saved() == "def some(items):\n    if all(items):\n        return 1 or 2\n"
 
 
-def test_a_menu_item_of_one_line(tmp_path: Path) -> None:
+@setups(Setup.BUILT_IN, Setup.OWN_ON_0_12)
+def test_a_menu_item_of_one_line(desk: Desk, setup: Setup) -> None:
     knows = continues("retu", "rn a + b")
-    with editing(tmp_path, knows, "def add(a, b):\n", config=WITH_MENU) as person:
+    with desk.editing(setup, knows, "def add(a, b):\n", config=WITH_MENU) as person:
         person.neovim.type("Goretu")
         person.take_menu_item("return a + b")
         assert person.saved() == "def add(a, b):\n    return a + b\n"
 
 
+@setups(Setup.OWN)
+def test_FIXME_a_menu_item_of_one_line_is_cut_to_a_word(desk: Desk, setup: Setup) -> None:  # noqa: N802
+    knows = continues("retu", "rn a + b")
+    with desk.editing(setup, knows, "def add(a, b):\n", config=WITH_MENU) as person:
+        person.neovim.type("Goretu")
+        person.take_menu_item("return a + b")
+        assert person.saved() == "def add(a, b):\n    return\n"
+
+
+@EACH_SETUP
 @pytest.mark.parametrize(
-    ("text", "keys", "start", "rest", "ghost", "saved"),
+    "row",
     [
         pytest.param(
-            "def add(a, b):\n",
-            "Gore",
-            "    re",
-            "turn a + b",
-            "turn a + b",
-            "def add(a, b):\n    return a + b\n",
+            Row(
+                text="def add(a, b):\n",
+                keys="Gore",
+                knows=("    re", "turn a + b"),
+                saved="def add(a, b):\n    return a + b\n",
+            ),
             id="at the end of a line",
         ),
         pytest.param(
-            "total = 1\nprint()\n",
-            "Gf)it",
-            "print(t",
-            "otal) or total",
-            "otal) or total",
-            "total = 1\nprint(total) or total\n",
+            Row(
+                text="total = 1\nprint()\n",
+                keys="Gf)it",
+                knows=("print(t", "otal) or total"),
+                saved="total = 1\nprint(total) or total\n",
+            ),
             id="where the rest of the line is replaced",
         ),
     ],
@@ -357,47 +470,48 @@ def test_a_menu_item_of_one_line(tmp_path: Path) -> None:
 class TestTypedThrough:
     """Some of the suggestion is typed by hand, then the rest is taken."""
 
-    def test_while_the_model_is_slow(
-        self, tmp_path: Path, text: str, keys: str, start: str, rest: str, ghost: str, saved: str
-    ) -> None:
+    def test_while_the_model_is_slow(self, desk: Desk, setup: Setup, row: Row) -> None:
+        start, rest = row.knows
         gate = Gate()
-        with editing(tmp_path, continues(start, rest, gate=gate), text) as person:
-            person.neovim.type(keys)
-            person.neovim.wait_for_ghost(ghost)
+        with desk.editing(setup, continues(start, rest, gate=gate), row.text) as person:
+            person.neovim.type(row.keys)
+            person.neovim.wait_for_ghost(rest)
             person.neovim.type(rest[:3] + "<Tab>")
             person.wait_for_no_ghost()
-            assert person.saved() == saved
+            assert person.saved() == row.saved
             gate.open()
 
-    def test_at_leisure(
-        self, tmp_path: Path, text: str, keys: str, start: str, rest: str, ghost: str, saved: str
-    ) -> None:
-        with editing(tmp_path, continues(start, rest), text) as person:
-            person.neovim.type(keys)
-            person.neovim.wait_for_ghost(ghost)
+    def test_at_leisure(self, desk: Desk, setup: Setup, row: Row) -> None:
+        start, rest = row.knows
+        with desk.editing(setup, continues(start, rest), row.text) as person:
+            person.neovim.type(row.keys)
+            person.neovim.wait_for_ghost(rest)
             for typed in range(1, 4):
                 person.neovim.type(rest[typed - 1])
-                person.neovim.wait_for_ghost(ghost[typed:])
-            person.neovim.type("<Tab>")
-            person.wait_for_no_ghost()
-            assert person.saved() == saved
+                person.neovim.wait_for_ghost(rest[typed:])
+            person.take_ghost(rest[3:])
+            assert person.saved() == row.saved
 
 
-def test_a_suggestion_out_of_date_is_not_taken(tmp_path: Path) -> None:
-    with editing(tmp_path, continues("    re", "turn a + b"), "def add(a, b):\n") as person:
+@EACH_SETUP
+def test_a_suggestion_out_of_date_is_not_taken(desk: Desk, setup: Setup) -> None:
+    with desk.editing(setup, continues("    re", "turn a + b"), "def add(a, b):\n") as person:
         person.neovim.type("Gore")
         person.neovim.wait_for_ghost("turn a + b")
         person.neovim.type("peat<Tab>")
-        assert person.saved() == "def add(a, b):\n    repeat\n"
+        # Whether a tab comes in its place is left to the setup.
+        assert person.saved().rstrip() == "def add(a, b):\n    repeat"
 
 
-def test_tab_is_a_tab_where_nothing_is_suggested(tmp_path: Path) -> None:
-    with editing(tmp_path, continues("never typed", "!"), "all:\n", name="Makefile") as person:
+@EACH_SETUP
+def test_tab_is_a_tab_where_nothing_is_suggested(desk: Desk, setup: Setup) -> None:
+    with desk.editing(setup, continues("never typed", "!"), "all:\n", name="Makefile") as person:
         person.neovim.type("Go<C-u><Tab>echo")
         assert person.saved() == "all:\n\techo\n"
 
 
-def test_a_picture_for_people(tmp_path: Path) -> None:
+@setups(Setup.BUILT_IN)
+def test_a_picture_for_people(tmp_path: Path, setup: Setup) -> None:
     text = """from dataclasses import dataclass
 
 
@@ -414,9 +528,10 @@ class Item:
     subtotal = sum(item.price * item.quantity for item in items)
     return round(subtotal * (1 - discount), 2)'''
     knows = continues(f"{head}\n    ", f"{body.lstrip()}\n")
-    with editing(tmp_path, knows, text, name="shop.py", size=(72, 17)) as person:
-        person.neovim.type(f"Go{head}<CR>")
-        screen = person.neovim.wait_for_ghost(body.lstrip())
+    path = written(tmp_path / "work" / "shop.py", text)
+    with opened(path, setup, knows, size=(72, 17)) as it:
+        it.neovim.type(f"Go{head}<CR>")
+        screen = it.neovim.wait_for_ghost(body.lstrip())
         image = picture.draw(screen, title="shop.py — nvim")
         ghost = next(cell.style for row in screen.rows for cell in row if screen.is_ghost(cell))
         assert ghost.foreground is not None
@@ -425,13 +540,13 @@ class Item:
         assert tuple(ghost.foreground.to_bytes(3)) in colours
         if WRITE_PICTURES:
             image.save(PICTURE, optimize=True)
-        person.take_ghost(screen.ghost)
-        assert person.saved() == f"{text}{head}\n{body}\n"
 
 
+@setups(Setup.BUILT_IN)
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_the_server_leaves_with_a_killed_editor(tmp_path: Path) -> None:
-    with editing(tmp_path, continues("retu", "rn"), "def add(a, b):\n") as person:
-        servers = person.neovim.children()
-        person.neovim.kill()
+def test_the_server_leaves_with_a_killed_editor(tmp_path: Path, setup: Setup) -> None:
+    path = written(tmp_path / "work" / "work.py", "def add(a, b):\n")
+    with opened(path, setup, continues("retu", "rn")) as it:
+        servers = it.neovim.children()
+        it.neovim.kill()
         wait_until_gone(servers)

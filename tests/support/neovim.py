@@ -17,24 +17,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import msgpack  # type: ignore[import-untyped]
 
-GHOST = "ComplHint"  # the highlight group of Neovim's own ghost text
+GHOST = "ComplHint"  # the highlight group of ghost text
 KEYS = re.compile(r"<[A-Za-z0-9-]+>|.", re.DOTALL)
 
 Value = TypeVar("Value")
 
 
+class Version(Enum):
+    """Neovims that differ in what they bring along: how one is named here, and told by Lua."""
+
+    V0_11 = ("LSP_COMPLETIONS_NVIM_011", "vim.lsp.enable and not vim.lsp.inline_completion")
+    V0_12 = ("LSP_COMPLETIONS_NVIM", "vim.lsp.inline_completion")  # it draws ghost text
+
+
 @functools.cache
-def executable() -> str | None:
-    """A Neovim that draws ghost text: the one `LSP_COMPLETIONS_NVIM` names, or the one on PATH."""
-    found = os.environ.get("LSP_COMPLETIONS_NVIM") or shutil.which("nvim")
+def executable(version: Version) -> str | None:
+    """The Neovim that the environment names for this version, or the one on PATH if it is one."""
+    variable, feature = version.value
+    found = os.environ.get(variable) or shutil.which("nvim")
     if not found:
         return None
-    probe = "lua os.exit(vim.lsp.inline_completion and 0 or 1)"
+    probe = f"lua os.exit(({feature}) and 0 or 1)"
     command = [found, "-u", "NONE", "-i", "NONE", "--headless", f"+{probe}"]
     tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return found if tried.returncode == 0 else None
@@ -197,7 +206,12 @@ class Neovim:
 
     def call(self, method: str, *arguments: object, timeout: float = 10) -> Any:
         """Call Neovim's API and wait for the answer."""
-        return self._send(method, *arguments).result(timeout)
+        try:
+            return self._send(method, *arguments).result(timeout)
+        except TimeoutError as exc:
+            # As a rule because it waits for a key; the screen has the message that it waits with.
+            screen = self._screen and self._screen.text
+            raise NeovimError(f"no answer to {method}; the screen:\n{screen}") from exc
 
     def _send(self, method: str, *arguments: object) -> Future[Any]:
         reply: Future[Any] = Future()
@@ -306,6 +320,7 @@ def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
 def running_neovim(
     path: Path,
     *,
+    version: Version,
     home: Path,
     config: str,
     environment: Mapping[str, str],
@@ -317,7 +332,7 @@ def running_neovim(
     `environment` is added to what the process gets of ours. On leaving, Neovim is gone whatever
     state it was in; what it started has to notice by itself.
     """
-    program = executable()
+    program = executable(version)
     assert program is not None
     init = home / ".config" / "nvim" / "init.lua"
     init.parent.mkdir(parents=True, exist_ok=True)
