@@ -4,6 +4,7 @@ httpx-sse 0.4.3 does the reading; what it gets wrong is mended before and after 
 """
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import cast
@@ -16,7 +17,10 @@ from lsp_completions.providers.base import Event
 
 # One event, or a whole answer: a completion is a few KiB.
 MAX_BYTES = 1024 * 1024
+MAX_BEGINNING = 2 * 1024  # bytes: enough for any sentence
 BOM = b"\xef\xbb\xbf"
+# A blank line, a comment, or a field.
+_IN_A_STREAM = re.compile(r"\s*\Z|:|(?:event|data|id|retry)(?::|\Z)")
 # A stream is UTF-8 whatever its charset says; httpx-sse would go by the charset.
 _IN_UTF_8 = {"content-type": "text/event-stream; charset=utf-8"}
 
@@ -25,16 +29,22 @@ async def stream_events(response: httpx.Response, host: str) -> AsyncGenerator[E
     """Yield the events of `response`, those without data among them.
 
     The end of the body ends its last event too, as some gateways have it; an event that was cut
-    off there raises `Interrupted`.
+    off there raises `Interrupted`. A body that is something else, an error in plain words say, is
+    one event without a name, as it is under its own content type.
     """
     stream = _Bytes(response, host)
     source = EventSource(httpx.Response(200, headers=_IN_UTF_8, stream=stream))
+    any_event = False
     async with aclosing(source.aiter_sse()) as events:
         async for sse in events:
+            any_event = True
             stream.since_event = 0
             if stream.ended and not _is_whole(sse.data):
                 raise Interrupted(f"The answer of {host} broke off within an event.")
             yield Event(name=sse.event, data=sse.data)
+    beginning = stream.beginning.decode("utf-8", "replace")
+    if not any_event and not all(map(_IN_A_STREAM.match, beginning.splitlines())):
+        yield Event(data=beginning.strip())
 
 
 async def line_events(response: httpx.Response, host: str) -> AsyncGenerator[Event, None]:
@@ -79,6 +89,7 @@ class _Bytes(httpx.AsyncByteStream):
         self._response = response
         self._host = host
         self.since_event = 0
+        self.beginning = b""
         self.ended = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -94,6 +105,8 @@ class _Bytes(httpx.AsyncByteStream):
                         continue
                     chunk, start = start.removeprefix(BOM), None
                 if chunk:
+                    if len(self.beginning) < MAX_BEGINNING:
+                        self.beginning += chunk[:MAX_BEGINNING]
                     yield chunk
         self.ended = True
         yield (start or b"") + b"\n\n"

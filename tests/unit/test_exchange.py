@@ -64,6 +64,13 @@ from tests.support.raw_http import (
         pytest.param(b"\xef\xbb\xbf" + ONE, [("completion", '{"deltaText":"a"}')], id="BOM"),
         pytest.param("data: \ufeff\n\n".encode(), ["\ufeff"], id="BOM that is text"),
         pytest.param(b"\xef", [], id="a part of a BOM and nothing else"),
+        pytest.param(b"", [], id="nothing at all"),
+        pytest.param(b": keep\n\nevent: done\n", [], id="no data in any event"),
+        pytest.param(
+            b'The model failed: {"detail": "busy"}\n',
+            [("", 'The model failed: {"detail": "busy"}')],
+            id="no stream but a sentence",
+        ),
         pytest.param(
             b": keep\n\n:\n\ndata: a\n\n: alive\n\ndata: b\n\n: bye\n\n", "ab", id="comments"
         ),
