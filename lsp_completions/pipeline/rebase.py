@@ -22,10 +22,13 @@ def rebased(edit: Edit, before: Document, cursor: int, now: Document) -> Edit | 
         return None
     prefix = before.slice(max(0, cursor - REACH), cursor)
     suffix = before.slice(cursor, min(before.length, cursor + REACH))
-    if now.slice(moved, min(now.length, moved + REACH)) != suffix:
+    untouched = now.slice(max(0, cursor - REACH), cursor) == prefix
+    if untouched and now.slice(cursor, cursor + REACH) == suffix:
+        return edit
+    if now.slice(moved, moved + REACH) != suffix:
         return None
 
-    if grown >= 0 and now.slice(max(0, cursor - REACH), cursor) == prefix:
+    if grown >= 0 and untouched:
         if edit.start == cursor:
             return after_typing(edit, now.slice(cursor, moved), moved)
         covered = now.slice(edit.start, moved)

@@ -65,6 +65,15 @@ def test_what_happens_far_away_only_moves_it(change: str) -> None:
     assert edit == Edit(start=moved, end=moved, new_text="1")
 
 
+@pytest.mark.parametrize("change", ["", "# a new last line\n"], ids=["less", "more"])
+def test_what_happens_far_below_leaves_it_where_it_is(change: str) -> None:
+    far = "# a line\n" * 1000
+    document, offset = drawn(far + "x = <cursor>\n" + far)
+    later, _ = drawn(far + "x = <cursor>\n" + far.removesuffix("# a line\n") + change)
+    edit = Edit(start=offset, end=offset, new_text="1")
+    assert rebased(edit, document, offset, later) == edit
+
+
 def test_a_replacement_is_typed_into_as_well() -> None:
     document, offset = drawn("if (<cursor>) {\n")
     later, moved = drawn("if (x<cursor>) {\n")
