@@ -4,10 +4,13 @@ import asyncio
 import itertools
 import json
 import os
+import re
 import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack, aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +18,27 @@ import httpx
 import pytest
 
 from lsp_completions import local_model
+from lsp_completions.completer import Request, complete
 from lsp_completions.errors import ConfigurationError, LocalModelFailed
+from lsp_completions.generations import Generations
 from lsp_completions.local_model import Endpoint, LocalModel, Place
 from lsp_completions.model_process import Address
+from lsp_completions.pipeline.document import Document
+from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.llama_cpp import FIELDS
+from lsp_completions.providers.local import Local
+from lsp_completions.settings import Settings
+from lsp_completions.stdio import watch
+from lsp_completions.transport import Timeouts, Transport
 from tests.support.llama_server import model_file
+from tests.support.lsp_client import LspClient
 from tests.support.model_host import OPTIONS, Host
 
 PATIENCE = 60.0  # seconds before a test that waits gives up
+PATIENT = Timeouts(connect=PATIENCE, first_event=PATIENCE, total=PATIENCE)
 
 on_unix = pytest.mark.skipif(
-    sys.platform == "win32", reason="Windows has neither these signals nor these permissions"
+    sys.platform == "win32", reason="Windows has no such signals, permissions and folders"
 )
 
 
@@ -102,11 +116,7 @@ async def gone(pid: int, what: str) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
+    return not watch._exists(pid)
 
 
 def kill(pid: int) -> None:
@@ -155,6 +165,54 @@ async def test_all_servers_share_one(machine: Machine) -> None:
     hosts[3].kill()
     await gone(pid, "the process leaves with its last server")
     assert not machine.place().address.exists()
+
+
+@on_unix
+async def test_four_editors_complete_with_one_process(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "folder", tmp_path / "lsp-completions")
+    text = "import json\n\n\ndef load(path):\n    with open(path) as f:\n        config = "
+    document = {"uri": "file:///config.py", "languageId": "python", "version": 1, "text": text}
+    where = {"uri": document["uri"]}
+    at = {"line": 5, "character": 17}
+    options = {
+        "provider": "local",
+        "modelPath": str(machine.model),
+        "totalTimeout": PATIENCE,
+        "firstEventTimeout": PATIENCE,
+    }
+    with ExitStack() as stack:
+        clients = []
+        for _ in range(4):
+            environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+            argv = [sys.executable, "-m", "lsp_completions"]
+            client = stack.enter_context(LspClient.start(argv, env=environment))
+            client.initialize(initializationOptions=options)
+            client.notify("textDocument/didOpen", {"textDocument": document})
+            clients.append(client)
+        asked = {"textDocument": where, "position": at, "context": {"triggerKind": 1}}
+        ids = [client.send("textDocument/inlineCompletion", asked) for client in clients]
+        for client, id in zip(clients, ids, strict=True):
+            answer = client.take(id, timeout=PATIENCE)
+            assert [item["insertText"] for item in answer["result"]["items"]] == ["json.load(f)"]
+
+        pid = machine.pid
+        assert len(list(machine.folder.glob("*.json"))) == 1
+        for name, of in [("model", pid), *(("server", client.process.pid) for client in clients)]:
+            print(name, memory(of))
+        for client in clients:
+            client.process.kill()
+    await gone(pid, "the process leaves")
+
+
+def memory(pid: int) -> str:
+    """How much of it a process uses, where that can be read."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return "unknown"
+    return " ".join(re.findall(r"(?:VmRSS|RssAnon):\s+\d+ kB", status))
 
 
 async def test_another_model_has_another_process(machine: Machine, tmp_path: Path) -> None:
@@ -546,3 +604,78 @@ async def test_an_early_answer_is_not_taken_for_a_later_one(machine: Machine) ->
     assert await local.ready() == at
     kill(machine.pid)
     assert (await local.ready()).key != at.key
+
+
+# ---- lively
+
+
+async def test_typing_reads_next_to_nothing_again(machine: Machine) -> None:
+    """Nearly all of each prompt is in the engine's cache, across the steps of the window."""
+    lines = [f"    total_{n} = price_{n} * amount_{n}  # of the item\n" for n in range(40)]
+    before = "def sums():\n" + "".join(lines)
+    typed = "    for number, item in enumerate(items):\n        if item is None:\n" + 350 * "x"
+    at = await machine.local().ready()
+    provider = Local().served(at.url, at.key, model_path=str(at.model_path))
+    read: list[tuple[int, int]] = []
+    transport = Transport()
+
+    async def events(request: HttpRequest) -> AsyncGenerator[Event, None]:
+        asked = json.loads(request.body)
+        body = {**asked, "timings_per_token": True, "response_fields": [*FIELDS, "timings"]}
+        asking = replace(request, body=json.dumps(body).encode())
+        async with aclosing(transport.events(asking, PATIENT)) as stream:
+            async for event in stream:
+                if (timings := json.loads(event.data).get("timings")) is not None:
+                    read[-1] = (timings["cache_n"], timings["prompt_n"])
+                yield event
+
+    async def provided() -> Provider:
+        return provider
+
+    generations = Generations(events)
+    # Every third key: one types faster than the model answers.
+    for count in range(0, len(typed), 3):
+        document = Document.open("file:///sums.py", "python", 1, before + typed[:count])
+        read.append((0, 0))
+        request = Request(
+            document=document,
+            offset=document.length,
+            path="sums.py",
+            settings=Settings(max_tokens=1),
+            provider=provided,
+            current=lambda document=document: document,  # type: ignore[misc]
+        )
+        await complete(request, generations)
+    await generations.aclose()
+    await transport.aclose()
+
+    cached, fresh = (sum(column) for column in zip(*read, strict=True))
+    assert all(map(sum, read))
+    assert fresh > 500, "the window has moved"
+    assert cached / (cached + fresh) > 0.9
+
+
+async def test_an_abandoned_prompt_is_read_no_further(machine: Machine) -> None:
+    at = await machine.local().ready()
+    prompt = "\n".join(f"value_{n} = compute({n}, {n * 7})" for n in range(30))
+    body = {"prompt": prompt, "stream": True, "return_progress": True}
+    headers = {"Authorization": f"Bearer {at.key.reveal()}"}
+    async with (
+        httpx.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as client,
+        client.stream("POST", f"{at.url}/completion", json=body) as reply,
+    ):
+        async for line in reply.aiter_lines():
+            if '"processed":32' in line:
+                break
+    assert (await completed(at, "def f(x):\n    return"))["content"]
+    timings = (await completed(at, prompt))["timings"]
+    assert timings["prompt_n"] > 2 * timings["cache_n"]
+
+
+async def test_going_back_to_another_file_reads_it_from_memory(machine: Machine) -> None:
+    at = await machine.local().ready()
+    one, other = ("\n".join(f"{name}_{n} = {n}" for n in range(20)) for name in ("one", "other"))
+    await completed(at, one)
+    await completed(at, other)
+    timings = (await completed(at, one + "\n"))["timings"]
+    assert timings["cache_n"] > 0.9 * (timings["cache_n"] + timings["prompt_n"])
