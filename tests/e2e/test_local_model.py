@@ -179,6 +179,7 @@ async def test_four_editors_complete_with_one_process(
     options = {
         "provider": "local",
         "modelPath": str(machine.model),
+        "temperature": 0,
         "totalTimeout": PATIENCE,
         "firstEventTimeout": PATIENCE,
     }
