@@ -6,7 +6,7 @@ judges it.
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lsp_completions.kinds import quoted
@@ -53,6 +53,42 @@ def load_user_layers(
             layers.append((variable, {key: value}))
 
     return layers, problems
+
+
+# Where code goes, and what opens the door there.
+DOORS = {"endpoint": "accessToken", "url": "apiKey"}
+
+
+def kept_together(own: Sequence[Layer], editor: Layer) -> tuple[Layer, list[Problem]]:
+    """The editor's settings without an address to which a credential of the user's own would go.
+
+    An editor may pass on what stands in an opened project, such as VS Code's workspace settings;
+    a credential goes to the address it was set with, or to one that comes with its own.
+    """
+    source, raw = editor
+    if not isinstance(raw, Mapping):
+        return editor, []
+    held = {
+        key: value for _, layer in own if isinstance(layer, Mapping) for key, value in layer.items()
+    }
+    refused = [
+        address
+        for address, credential in DOORS.items()
+        if raw.get(address)
+        and not raw.get(credential)
+        and held.get(credential)
+        and raw[address] != held.get(address)
+    ]
+    problems = [
+        Problem(
+            path=f"$.{address}",
+            message=f"{address} is not used, since {DOORS[address]} was set elsewhere and may not "
+            "be meant for it. Set both in one place.",
+            source=source,
+        )
+        for address in refused
+    ]
+    return (source, {key: value for key, value in raw.items() if key not in refused}), problems
 
 
 def config_file(folder: Path | None = None) -> Path:

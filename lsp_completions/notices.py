@@ -29,7 +29,7 @@ class Notices:
     def failed(self, error: CompletionsError) -> None:
         """A completion failed: told at once where the user can act, else when it goes on."""
         self._failures += 1
-        logger.warning("%s", error)
+        logger.info("%s", error)
         if not _passes(error) or self._failures >= PATIENCE:
             self._tell(type(error).__name__, str(error))
 
@@ -40,7 +40,6 @@ class Notices:
 
     def problem(self, sentence: str) -> None:
         """Something in the settings or the environment cannot be used."""
-        logger.warning("%s", sentence)
         self._tell(sentence, sentence)
 
     def _tell(self, cause: str, sentence: str) -> None:
@@ -50,6 +49,8 @@ class Notices:
         now, times = self._clock(), self._times.setdefault(cause, deque(maxlen=MOST))
         if len(times) < MOST or now - times[0] >= QUIET:
             times.append(now)
+            # Not at every key: editors keep the log, some of them as errors.
+            logger.warning("%s", sentence)
             self._show(sentence)
 
 

@@ -19,7 +19,7 @@ from pygls.exceptions import JsonRpcException
 from lsp_completions import __version__, convert
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, Selection, complete
-from lsp_completions.configuration import SECTION, load_user_layers, section
+from lsp_completions.configuration import SECTION, kept_together, load_user_layers, section
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
@@ -372,14 +372,10 @@ class CompletionServer(Server):
 
     def configure(self) -> None:
         """Put the settings in force; what is wrong with them is told once."""
-        self.settings, problems = resolve(
-            [
-                *self._user_layers,
-                ("initializationOptions", section(self._initial_options)),
-                ("the editor's settings", self._editor_settings),
-            ]
-        )
-        for problem in problems:
+        own = [*self._user_layers, ("initializationOptions", section(self._initial_options))]
+        editor, refused = kept_together(own, ("the editor's settings", self._editor_settings))
+        self.settings, problems = resolve([*own, editor])
+        for problem in (*refused, *problems):
             self.notices.problem(str(problem))
         self.backend.choose(self.settings)
         logging.getLogger().setLevel(self.settings.log_level.value.upper())

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp_completions.configuration import config_file, load_user_layers, section
+from lsp_completions.configuration import config_file, kept_together, load_user_layers, section
 from lsp_completions.settings import Menu, resolve
 
 
@@ -116,3 +116,51 @@ def test_a_config_folder_relative_to_a_project_is_not_read(
     monkeypatch.setenv("XDG_CONFIG_HOME", "config")
     assert config_file().is_absolute()
     assert not config_file().is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("own", "editor", "used"),
+    [
+        pytest.param({"accessToken": "t"}, {"endpoint": "https://b"}, False, id="another address"),
+        pytest.param(
+            {"endpoint": "https://a", "accessToken": "t"},
+            {"endpoint": "https://b", "model": "m"},
+            False,
+            id="in place of one's own",
+        ),
+        pytest.param(
+            {"endpoint": "https://a", "accessToken": "t"},
+            {"endpoint": "https://a"},
+            True,
+            id="the same address",
+        ),
+        pytest.param(
+            {"endpoint": "https://a", "accessToken": "t"},
+            {"endpoint": "https://b", "accessToken": "u"},
+            True,
+            id="with a token of its own",
+        ),
+        pytest.param({}, {"endpoint": "https://b"}, True, id="no token to lose"),
+        pytest.param({"apiKey": "k"}, {"url": "https://b"}, False, id="an API key"),
+        pytest.param({"accessToken": "t"}, {"url": "https://b"}, True, id="two different doors"),
+        pytest.param({"accessToken": "t"}, None, True, id="nothing set"),
+    ],
+)
+def test_a_credential_does_not_follow_the_editor_to_another_address(
+    own: dict[str, str], editor: dict[str, str] | None, used: bool
+) -> None:
+    layer, problems = kept_together([("the file", own)], ("the editor", editor))
+    assert (not problems) is used
+    address = {"endpoint", "url"} & set(editor or ())
+    kept = (
+        editor
+        if used
+        else {key: text for key, text in (editor or {}).items() if key not in address}
+    )
+    assert layer == ("the editor", kept)
+    assert all(
+        str(text) not in str(problem)
+        for problem in problems
+        for text in own.values()
+        if len(text) > 1
+    )

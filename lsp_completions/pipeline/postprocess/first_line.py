@@ -42,10 +42,13 @@ def _indented_once(text: str, context: CursorContext) -> str:
         # At the start of a line the model is right, but for one stray space.
         is_stray = extra == " " and 1 not in expected and not text.startswith(" *")
         return text[1:] if is_stray else text
-    if width in expected or text.lstrip().startswith("*"):
-        return text
     here = width_of(context.line_prefix, context)
     meant = width_of(extra, context)
+    if meant == here and not (above is not None and opens_block(above, context.language)):
+        # The cursor's own indentation said again, whatever is as deep as both together.
+        return text[len(extra) :]
+    if width in expected or text.lstrip().startswith("*"):
+        return text
     if meant > here and (meant in expected or not expected):
         # The whole indentation said again, and the cursor not there yet.
         return text[len(context.line_prefix) :] if extra.startswith(context.line_prefix) else text

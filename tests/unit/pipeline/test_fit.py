@@ -303,6 +303,20 @@ INDENTATION = [
     ),
     pytest.param(
         "python",
+        "class A:\n    def f(self):\n        return 1\n\n    <cursor>\n",
+        "    def g(self):\n        return 2\n",
+        "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n",
+        id="indented where the cursor is, below a deeper line",
+    ),
+    pytest.param(
+        "go",
+        "func f() {\n\tif x {\n\t\ta()\n\t}\n\t<cursor>\n}\n",
+        "\tb()\n",
+        "func f() {\n\tif x {\n\t\ta()\n\t}\n\tb()\n}\n",
+        id="the same with tabs",
+    ),
+    pytest.param(
+        "python",
         "class A:\n    def f(self):\n    <cursor>\n",
         "    return 1\n",
         "class A:\n    def f(self):\n        return 1\n",
