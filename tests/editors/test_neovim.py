@@ -3,6 +3,7 @@
 Neovim is set up as `editors/neovim/README.md` says, word for word.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import picture
+from tests.support.llama_server import model_file
 from tests.support.neovim import Neovim, Version, executable, running_neovim
 from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
 
@@ -92,7 +94,6 @@ class Editing:
     """A person at work on one file."""
 
     neovim: Neovim
-    instance: StandIn
     path: Path
     line_end: str
 
@@ -129,15 +130,16 @@ class Editing:
 
 @dataclass
 class Opened:
-    """A Neovim with the server attached, and the model it asks."""
+    """A Neovim with the server attached, and the model it asks; without, it is the embedded one."""
 
     neovim: Neovim
-    instance: StandIn
+    instance: StandIn | None
     home: Path
 
     def settle(self) -> None:
         """No stream is left that nobody reads, and neither Neovim nor the server complained."""
-        self.instance.wait_until(lambda: not self.instance.streaming)
+        if instance := self.instance:
+            instance.wait_until(lambda: not instance.streaming)
         log = self.home / ".local" / "state" / "nvim" / "lsp.log"
         lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         # Neovim's log has the server's stderr, and every answer that was an error.
@@ -146,7 +148,7 @@ class Opened:
 
 @contextmanager
 def opened(
-    path: Path, setup: Setup, script: Script, *, size: tuple[int, int] = (80, 20)
+    path: Path, setup: Setup, script: Script | None, *, size: tuple[int, int] = (80, 20)
 ) -> Iterator[Opened]:
     """Neovim with a file, the server attached to it, and a model that says `script`.
 
@@ -154,13 +156,13 @@ def opened(
     """
     folder = Path(tempfile.mkdtemp(dir=path.parent.parent))
     home = folder / "home"
-    set_up(home)
-    with running_stand_in(script) as instance:
-        environment = {
-            "PATH": os.pathsep.join([str(command(folder)), os.environ["PATH"]]),
-            "SRC_ENDPOINT": instance.url,
-            "SRC_ACCESS_TOKEN": TOKEN,
-        }
+    set_up(home, model="fireworks/starcoder-16b" if script else None)
+    with ExitStack() as stack:
+        environment = {"PATH": os.pathsep.join([str(command(folder)), os.environ["PATH"]])}
+        instance = None
+        if script:
+            instance = stack.enter_context(running_stand_in(script))
+            environment |= {"SRC_ENDPOINT": instance.url, "SRC_ACCESS_TOKEN": TOKEN}
         with running_neovim(
             path,
             version=setup.version,
@@ -205,11 +207,12 @@ class Desk:
             self._running[setup] = (stack.enter_context(opened(path, setup, script)), stack)
         it, stack = self._running[setup]
         try:
+            assert it.instance is not None
             it.instance.script = script
             it.neovim.lua("vim.cmd.edit(...)", str(path))
             it.neovim.lua(f"vim.cmd('set completeopt&') {documented(config) if config else ''}")
             attached_servers(it.neovim)
-            yield Editing(it.neovim, it.instance, path, line_end)
+            yield Editing(it.neovim, path, line_end)
             it.neovim.type("<Esc>")
             it.neovim.lua("vim.cmd('%bwipeout!')")
             it.settle()
@@ -240,13 +243,14 @@ def written(path: Path, text: str, line_end: str = "\n") -> Path:
     return path
 
 
-def set_up(home: Path) -> None:
+def set_up(home: Path, *, model: str | None) -> None:
     """What the README says to copy, and which model to ask."""
     config = home / ".config"
     for copied in ("lsp", "lua"):
         shutil.copytree(FOLDER / copied, config / "nvim" / copied)
-    (config / "lsp-completions").mkdir()
-    (config / "lsp-completions" / "config.toml").write_text('model = "fireworks/starcoder-16b"\n')
+    if model:
+        (config / "lsp-completions").mkdir()
+        (config / "lsp-completions" / "config.toml").write_text(f'model = "{model}"\n')
 
 
 def documented(mark: str) -> str:
@@ -262,9 +266,19 @@ def command(folder: Path) -> Path:
     binaries.mkdir()
     script = binaries / "lsp-completions"
     # -P: not what happens to lie in the folder of the edited file.
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m lsp_completions "$@"\n')
+    script.write_text(
+        f"#!/bin/sh\nexport XDG_RUNTIME_DIR='{runtime_folder(folder)}'\n"
+        f'exec "{sys.executable}" -P -m lsp_completions "$@"\n'
+    )
     script.chmod(0o755)
     return binaries
+
+
+def runtime_folder(folder: Path) -> Path:
+    """Where the process of the embedded model is found: not that of whoever runs the tests."""
+    runtime = folder / "run"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    return runtime
 
 
 def attached_servers(neovim: Neovim) -> list[int]:
@@ -278,7 +292,7 @@ def attached_servers(neovim: Neovim) -> list[int]:
 
 def wait_until_gone(processes: list[int]) -> None:
     assert processes
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 20
     while any(is_running(pid) for pid in processes):
         assert time.monotonic() < deadline, "the server outlived its editor"
         time.sleep(0.05)  # nobody tells when somebody else's process ends
@@ -550,3 +564,21 @@ def test_the_server_leaves_with_a_killed_editor(tmp_path: Path, setup: Setup) ->
         servers = it.neovim.children()
         it.neovim.kill()
         wait_until_gone(servers)
+
+
+@setups(Setup.BUILT_IN, Setup.OWN)
+def test_without_an_account_the_embedded_model_suggests(tmp_path: Path, setup: Setup) -> None:
+    model_file()
+    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n"
+    path = written(tmp_path / "work" / "work.py", text)
+    with opened(path, setup, None) as it:
+        person = Editing(it.neovim, path, "\n")
+        person.neovim.type("Godata = json.")
+        ghost = person.neovim.wait_for("a suggestion", lambda: person.neovim.screen.ghost)
+        # Who answers is said once, where it is in nobody's way.
+        person.neovim.wait_for("the model", lambda: "small model" in person.neovim.screen.text)
+        person.take_ghost(ghost)
+        assert person.saved() == f"{text}        data = json.{ghost}\n"
+        (address,) = tmp_path.glob("*/run/lsp-completions/model-*.json")
+        model = json.loads(address.read_text())["pid"]
+    wait_until_gone([model])
