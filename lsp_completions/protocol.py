@@ -1,4 +1,4 @@
-"""JSON-RPC as LSP wants it, and the life of the process: every request gets exactly one answer.
+"""JSON-RPC as LSP wants it: every request gets exactly one answer.
 
     server = Server("name", "1.0", readers={"textDocument/didOpen": read_open})
 
@@ -41,17 +41,11 @@ busy, out of step after an unusual header, blocked by an editor that does not re
 its life cycle (exit code, signals, the editor's death).
 """
 
-import _thread
 import asyncio
 import enum
 import inspect
 import json
 import logging
-import os
-import signal
-import sys
-import time
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from functools import partial
@@ -64,16 +58,8 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
 from lsp_completions.errors import CompletionsError, InvalidParams
-from lsp_completions.stdio import (
-    Damage,
-    Reader,
-    Stderr,
-    Writer,
-    frame,
-    take_pipes,
-    when_gone,
-    when_orphaned,
-)
+from lsp_completions.life_cycle import LifeCycle, trace
+from lsp_completions.stdio import Damage
 
 _log = logging.getLogger(__name__)
 
@@ -89,10 +75,6 @@ INTERNAL_ERROR = -32603
 NOT_INITIALIZED = -32002
 CANCELLED = -32800
 REQUEST_FAILED = -32803
-
-CLEAN_UP = 1.0  # seconds for everything in `on_stop`
-FLUSH = 0.3  # seconds for the last answers to leave
-STUCK = 2.5  # seconds after which the process ends even if the loop does not come round
 
 
 class Server(LanguageServer):
@@ -114,8 +96,7 @@ class Server(LanguageServer):
         """What is advertised for a method, as in lsprotocol's `...Options`."""
         self.position_encoding: types.PositionEncodingKind | str = "utf-16"
         self.on_stop: list[Callable[[], Awaitable[object]]] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._ending: asyncio.Future[int | None] | None = None
+        self.life = LifeCycle()
         super().__init__(name, version, protocol_cls=Protocol)
 
     def feature(self, feature_name: str, options: Any | None = None) -> Callable[[H], H]:
@@ -140,95 +121,11 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log it: pygls would show it to the user in a window."""
-        _log.error("%s", _trace(error))
-
-    # ---- the life of the process
+        _log.error("%s", trace(error))
 
     def serve_stdio(self, *, editor_pid: int | None = None) -> NoReturn:
-        """Serve on stdin and stdout until the end, then end the process.
-
-        Exit code 0 after `shutdown`, 1 without, 128 + n after signal n.
-        The end comes with `exit`, end of input, a signal, or the death of the editor: the process
-        that `initialize` names, `editor_pid`, or the one that started us.
-        """
-        code = 1
-        try:
-            incoming, outgoing = take_pipes()
-            _replace_stderr()
-            loop = asyncio.new_event_loop()
-            asyncio.set_event_loop(loop)
-            code = loop.run_until_complete(self._serve(incoming, outgoing, editor_pid))
-        except BaseException as error:  # noqa: BLE001 - said here, since the process ends below
-            _log.critical("the server ends: %s", _trace(error))
-        finally:
-            _leave(code)
-
-    def watch(self, pid: int) -> None:
-        """End when process `pid` ends, provided it can be seen from here."""
-        if pid == os.getppid():
-            return  # watched from the start
-        when_gone(pid, partial(self.stop, None, f"the editor, process {pid}, has ended"))
-
-    def stop(self, code: int | None, reason: str) -> None:
-        """Begin to end the process. Called from any thread, and in a signal handler."""
-        _thread.start_new_thread(self._leave_later, (code,))  # takes no lock we may hold
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._end, code, reason)
-
-    def _leave_later(self, code: int | None) -> None:
-        time.sleep(STUCK)
-        os._exit(self.protocol.exit_code if code is None else code)
-
-    def _end(self, code: int | None, reason: str) -> None:
-        if self._ending is not None and not self._ending.done():
-            _log.info("the server ends: %s", reason)
-            self._ending.set_result(code)
-
-    async def _serve(self, incoming: int, outgoing: int, editor_pid: int | None) -> int:
-        self._loop = asyncio.get_running_loop()
-        self._loop.set_exception_handler(_on_loop_error)
-        self._ending = self._loop.create_future()
-        self._catch_signals()
-        when_orphaned(partial(self.stop, None, "the process that started it has ended"))
-        if editor_pid is not None:
-            self.watch(editor_pid)
-
-        writer = Writer(outgoing, on_broken=partial(self.stop, None, "the editor hung up"))
-        reader = Reader(
-            incoming,
-            on_messages=self.protocol.receive,
-            on_end=partial(self.stop, None, "end of input"),
-            may_read=writer.has_room,
-        )
-        self.protocol.send = lambda body: writer.write(frame(body))
-        writer.start()
-        reader.start(self._loop)
-
-        code = await self._ending
-        await self._clean_up()
-        writer.flush(FLUSH)
-        return self.protocol.exit_code if code is None else code
-
-    async def _clean_up(self) -> None:
-        waiting: set[asyncio.Future[Any]] = set(self.protocol.close())
-        waiting |= {asyncio.ensure_future(_settled(hook)) for hook in self.on_stop}
-        if waiting:
-            _, late = await asyncio.wait(waiting, timeout=CLEAN_UP)
-            if late:
-                _log.warning("%d things were still running at the end", len(late))
-
-    def _catch_signals(self) -> None:
-        caught: list[int] = []
-
-        def on_signal(number: int, _frame: object) -> None:
-            if caught:
-                os._exit(128 + number)  # asked twice
-            caught.append(number)
-            self.stop(128 + number, signal.Signals(number).name)
-
-        for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), on_signal)
+        """Serve on stdin and stdout until the end, then end the process; see `LifeCycle`."""
+        self.life.serve(self.protocol, self.on_stop, editor_pid=editor_pid)
 
 
 class _Stage(enum.Enum):
@@ -271,7 +168,7 @@ class Protocol(LanguageServerProtocol):
             try:
                 self._receive(message)
             except Exception as error:  # noqa: BLE001 - one message ends, the others go on
-                _log.error("a message was lost: %s", _trace(error))
+                _log.error("a message was lost: %s", trace(error))
                 self._lost(None, None)
 
     def _receive(self, message: object) -> None:
@@ -343,7 +240,7 @@ class Protocol(LanguageServerProtocol):
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if not self._take_unanswered(id, task):
             if isinstance(error, Exception):
-                _log.error("%s failed after it was cancelled: %s", method, _trace(error))
+                _log.error("%s failed after it was cancelled: %s", method, trace(error))
         elif error is not None:
             self._fail(id, method, error)
         else:
@@ -371,7 +268,7 @@ class Protocol(LanguageServerProtocol):
 
     def _exit(self) -> None:
         self._closed = True
-        self._server.stop(self.exit_code, "exit")
+        self._server.life.stop(self.exit_code, "exit")
 
     def _notification(self, method: str, params: object) -> None:
         if method == types.EXIT:
@@ -386,7 +283,7 @@ class Protocol(LanguageServerProtocol):
             try:
                 result = handler(self._read(method, params))
             except Exception as error:  # noqa: BLE001 - a bug in one feature ends one message
-                _log.error("%s was lost: %s", method, _trace(error))
+                _log.error("%s was lost: %s", method, trace(error))
                 self._lost(method, params)
                 return
             if inspect.isawaitable(result):
@@ -403,13 +300,13 @@ class Protocol(LanguageServerProtocol):
     def _notified(self, method: str, task: asyncio.Future[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("%s failed: %s", method, _trace(error))
+            _log.error("%s failed: %s", method, trace(error))
 
     def _lost(self, method: str | None, params: object) -> None:
         try:
             self._server.on_unreadable(method, params)
         except Exception as error:  # noqa: BLE001 - reading goes on
-            _log.error("on_unreadable failed: %s", _trace(error))
+            _log.error("on_unreadable failed: %s", trace(error))
 
     def _read(self, method: str, params: object) -> Any:
         try:
@@ -439,7 +336,7 @@ class Protocol(LanguageServerProtocol):
         )
         process_id = params.get("processId") if isinstance(params, dict) else None
         if isinstance(process_id, int) and not isinstance(process_id, bool):
-            self._server.watch(process_id)
+            self._server.life.watch(process_id)
 
     def _capabilities(self) -> types.ServerCapabilities:
         server = self._server
@@ -480,7 +377,7 @@ class Protocol(LanguageServerProtocol):
             case CompletionsError():
                 self._refuse(id, REQUEST_FAILED, str(error))
             case _:
-                _log.error("%s failed: %s", method, _trace(error))
+                _log.error("%s failed: %s", method, trace(error))
                 name = type(error).__name__
                 self._refuse(id, INTERNAL_ERROR, f"A fault in the server: {method}, {name}.")
 
@@ -608,46 +505,5 @@ def _reported(error: object) -> JsonRpcException:
     )
 
 
-async def _settled(hook: Callable[[], Awaitable[object]]) -> None:
-    try:
-        await hook()
-    except Exception as error:  # noqa: BLE001 - the others still have their turn
-        _log.error("cleaning up failed: %s", _trace(error))
-
-
-def _trace(error: BaseException) -> str:
-    """What `error` is and where it came from; its words only where they are ours, free of code."""
-    if isinstance(error, CompletionsError):
-        return str(error)
-    lines = traceback.format_tb(error.__traceback__, -8)
-    cause = error.__cause__ or error.__context__
-    after = f" after {type(cause).__name__}" if cause is not None else ""
-    return "\n".join([f"{type(error).__name__}{after}", *(line.rstrip() for line in lines)])
-
-
-def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    error = context.get("exception")
-    where = context.get("message", "an error in the event loop")
-    _log.error("%s: %s", where, _trace(error) if error is not None else "no exception")
-
-
 def _nowhere(_body: bytes) -> None:
     """Where messages go before there is an editor."""
-
-
-def _replace_stderr() -> None:
-    """Let nobody wait for an editor that does not read our stderr: neither prints nor logs."""
-    before = sys.stderr
-    sys.stdout = sys.stderr = Stderr()
-    for logger in (logging.getLogger(), logging.getLogger("lsp_completions")):
-        for handler in logger.handlers:
-            if isinstance(handler, logging.StreamHandler) and handler.stream is before:
-                handler.setStream(sys.stderr)
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process without waiting for anybody's threads."""
-    logging.shutdown()
-    if isinstance(sys.stderr, Stderr):
-        sys.stderr.finish(FLUSH)
-    os._exit(code)
