@@ -88,7 +88,9 @@ class LocalModel:
                 if self._starting is None or self._starting.done():
                     self._starting = asyncio.create_task(self._start(progress), name="local model")
                     self._starting.add_done_callback(_look_at_error)
-                await asyncio.shield(self._starting)
+                starting = self._starting
+                await asyncio.wait([starting])
+                starting.result()
 
     async def aclose(self) -> None:
         """Give up the lease; the process leaves when it was the last."""

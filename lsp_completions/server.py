@@ -44,10 +44,10 @@ ACCEPTED = "lspCompletions.didAcceptCompletion"
 # Not a space: VS Code would open its menu over the ghost text after every word.
 TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
 
+# Short: Neovim makes people press a key after a message that fills its line.
 SMALL_MODEL = (
-    "suggestions come from {model}, a small model on this machine. Far better ones come from a "
-    "Sourcegraph instance (set SRC_ENDPOINT and SRC_ACCESS_TOKEN) or from your own model server "
-    "(set `provider` and `url`)."
+    "the small model {model} answers; for better ones set SRC_ENDPOINT and SRC_ACCESS_TOKEN, "
+    "or `provider`"
 )
 
 # Where every menu that no trigger character opened was asked for by hand.

@@ -26,6 +26,8 @@ class Client:
     advertises_inline: bool = False
     snippets: bool = False
     insert_text_modes: frozenset[int] = frozenset()
+    cuts_plain_text: bool = False
+    """Of plain text in the menu it inserts the first word only, as Neovim 0.11 does."""
     markdown: bool = True
     can_execute_commands: bool = False
 
@@ -36,6 +38,10 @@ class Client:
     work_done_progress: bool = False
     message_actions: bool = False
     """A message to the user may carry buttons."""
+
+
+def _cuts_plain_text(name: str, version: str) -> bool:
+    return name == "Neovim" and version.startswith(("0.11", "0.10"))
 
 
 def read_client(params: object) -> Client:
@@ -64,6 +70,7 @@ def read_client(params: object) -> Client:
             for mode in _items(_at(item, "insertTextModeSupport", "valueSet"))
             if type(mode) is int
         ),
+        cuts_plain_text=_cuts_plain_text(name, version if isinstance(version, str) else ""),
         # Those that name no format (Helix, Eglot) show Markdown.
         markdown="markdown" in _items(formats) or not _items(formats),
         can_execute_commands=_at(workspace, "executeCommand") not in (None, False)

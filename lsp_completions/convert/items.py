@@ -75,17 +75,19 @@ def _menu_item(
     """One entry.
 
     Several lines are said as plain text to be kept as it is, where the editor knows that mode.
-    Plain text is cut to its first line by Neovim, so to editors that know snippets it is one,
-    and those (Helix too) indent its lines like the first. What is left inserts it as it is.
+    Plain text is cut to its first line by Neovim (to its first word by 0.11), so to editors that
+    know snippets it is one, and those (Helix too) indent its lines like the first. What is left
+    inserts it as it is.
     """
     line = document.place_at(start)[0]
     indent = _indent_before(document, line, start)
     text = document.slice(start, edit.start) + edit.new_text
     as_is = AS_IS in client.insert_text_modes
-    snippet = "\n" in text and client.snippets and not as_is
+    breaks = r"\s" if client.cuts_plain_text else r"\n"
+    snippet = client.snippets and not as_is and re.search(breaks, text) is not None
     if snippet:
         text = _expressible(text, indent)
-        snippet = "\n" in text
+        snippet = re.search(breaks, text) is not None
 
     # Clients without snippets may keep `\n` in a CRLF file as it is; the others convert line ends.
     new_text = _snippet(text, indent) if snippet else text.replace("\n", document.eol_at(line))

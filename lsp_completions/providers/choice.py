@@ -93,9 +93,11 @@ def _connect(settings: Settings) -> str:
 
 
 def _local(settings: Settings) -> Local:
+    # A model named for another provider says nothing about this one.
+    meant = settings.provider is Api.LOCAL or settings.model_path is not None
     return Local(
         model_path=settings.model_path,
-        model=settings.model,
+        model=settings.model if meant else "",
         temperature=settings.temperature,
         top_k=settings.top_k,
         top_p=settings.top_p,

@@ -540,7 +540,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
         folder = tmp_path / "engine"
         folder.mkdir()
         (folder / "xllamacpp.py").write_text(ENGINE % code)
-        monkeypatch.setenv("PYTHONPATH", str(folder))
+        monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
 
     return put
 

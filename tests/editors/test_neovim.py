@@ -439,22 +439,13 @@ def test_a_single_item_is_inserted_without_a_menu(desk: Desk, setup: Setup) -> N
         assert person.saved() == "def some(items):\n    if all(items):\n        return 1 or 2\n"
 
 
-@setups(Setup.BUILT_IN, Setup.OWN_ON_0_12)
+@EACH_SETUP
 def test_a_menu_item_of_one_line(desk: Desk, setup: Setup) -> None:
     knows = continues("retu", "rn a + b")
     with desk.editing(setup, knows, "def add(a, b):\n", config=WITH_MENU) as person:
         person.neovim.type("Goretu")
         person.take_menu_item("return a + b")
         assert person.saved() == "def add(a, b):\n    return a + b\n"
-
-
-@setups(Setup.OWN)
-def test_FIXME_a_menu_item_of_one_line_is_cut_to_a_word(desk: Desk, setup: Setup) -> None:  # noqa: N802
-    knows = continues("retu", "rn a + b")
-    with desk.editing(setup, knows, "def add(a, b):\n", config=WITH_MENU) as person:
-        person.neovim.type("Goretu")
-        person.take_menu_item("return a + b")
-        assert person.saved() == "def add(a, b):\n    return\n"
 
 
 @EACH_SETUP

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from lsp_completions.convert import Client, inline_items, menu_items
+from lsp_completions.convert import Client, inline_items, menu_items, read_client
 from lsp_completions.pipeline.document import Document, Position
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.positions import PositionEncoding
@@ -143,6 +143,22 @@ def test_shape_of_several_lines(
     assert item.insert_text_format == format_
     assert item.insert_text_mode == mode
     assert item.text_edit.new_text == new_text
+
+
+def test_one_line_is_a_snippet_where_plain_text_is_cut_to_a_word() -> None:
+    neovim = read_client(
+        {
+            "clientInfo": {"name": "Neovim", "version": "0.11.4"},
+            "capabilities": {
+                "textDocument": {"completion": {"completionItem": {"snippetSupport": True}}}
+            },
+        }
+    )
+    (item,) = menu("    <cursor>", (0, 0, "return ${x}"), client=neovim)
+    assert item.insert_text_format == SNIPPET
+    assert item.text_edit.new_text == "return \\${x\\}"
+    (word,) = menu("    <cursor>", (0, 0, "${x}"), client=neovim)
+    assert word.insert_text_format == PLAIN
 
 
 @pytest.mark.parametrize("client", CLIENTS)

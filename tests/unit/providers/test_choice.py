@@ -141,3 +141,18 @@ def test_every_setting_reaches_its_provider() -> None:
 def _secrets(provider: object) -> list[str]:
     fields = [getattr(provider, name) for name in ("token", "key") if hasattr(provider, name)]
     return [field.reveal() for field in fields if isinstance(field, Secret)]
+
+
+@pytest.mark.parametrize(
+    ("more", "model"),
+    [
+        pytest.param({}, "", id="named for somebody else"),
+        pytest.param({"provider": "local"}, "starcoder", id="named for it"),
+        pytest.param({"modelPath": "m.gguf"}, "starcoder", id="for a file of one's own"),
+    ],
+)
+def test_whose_form_prompts_to_the_embedded_model_have(more: dict[str, str], model: str) -> None:
+    settings, _ = resolve([("the test", {"model": "starcoder", **more})])
+    local = provider_for(settings, local_available=True)
+    assert isinstance(local, Local)
+    assert local.model == model
