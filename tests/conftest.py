@@ -24,9 +24,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep the settings of whoever runs the tests out of them, and out of what they start."""
     for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN"):
         os.environ.pop(name, None)
-    folder = tempfile.TemporaryDirectory(prefix="no-config-")
+    folder = tempfile.TemporaryDirectory(prefix="no-config-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
-    os.environ["XDG_CONFIG_HOME"] = folder.name
+    for kind in ("CONFIG", "STATE", "DATA"):
+        os.environ[f"XDG_{kind}_HOME"] = folder.name
+    # Short, since sockets and locks live there; nobody else's model process is found.
+    os.environ["XDG_RUNTIME_DIR"] = folder.name
 
 
 @pytest.hookimpl(wrapper=True)

@@ -44,6 +44,8 @@ class LlamaCpp(OwnServer):
             "stream": self.stream,
             # Read only what is new since the last prompt: the default, except on old servers.
             "cache_prompt": True,
+            # Each batch read is an event: only at an event the server notices that we hung up.
+            "return_progress": True if self.stream else None,
             "response_fields": FIELDS,
         }
         if self.infill:

@@ -73,6 +73,7 @@ def test_llama_cpp_fills_in_by_itself() -> None:
         "stop": ["<s>"],
         "stream": True,
         "cache_prompt": True,
+        "return_progress": True,
         "response_fields": ["content", "stop", "stop_type", "stopped_limit"],
     }
 
