@@ -7,7 +7,7 @@ from lsp_completions import model_files
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.local_model import LocalModel
 from lsp_completions.providers.base import Provider
-from lsp_completions.providers.choice import provider_for
+from lsp_completions.providers.choice import half_set_up, provider_for
 from lsp_completions.providers.local import Local
 from lsp_completions.settings import Api, Settings
 
@@ -49,31 +49,34 @@ class Backend:
         """Whether the embedded model answers."""
         return isinstance(self._chosen, Embedded)
 
-    def choose(self, settings: Settings) -> None:
-        """Choose by the settings. What is asked already goes on."""
+    def choose(self, settings: Settings) -> str | None:
+        """Choose by the settings; returns what they leave half done, as a sentence for the user.
+
+        What is asked already goes on.
+        """
         before = self._chosen
-        try:
-            # Where the user names it, starting it gives the exact reason why it cannot.
-            available = settings.provider is Api.LOCAL or model_files.is_available(
-                settings.model_path
-            )
-            chosen = provider_for(settings, local_available=available)
-        except ConfigurationError as error:
-            self._chosen = error
-        else:
-            match chosen, before:
-                case Local(model_path=path), Embedded(Local(model_path=same), process) if (
-                    path == same
-                ):
-                    self._chosen = Embedded(chosen, process)
-                    return
-                case Local(), _:
-                    self._chosen = Embedded(chosen, LocalModel(chosen.model_path))
-                case _:
-                    self._chosen = chosen
-        if isinstance(before, Embedded):
+        self._chosen = self._choice(settings, before)
+        if isinstance(before, Embedded) and not (
+            isinstance(self._chosen, Embedded) and self._chosen.process is before.process
+        ):
             # Requests that have begun may still want it, so it is left when the server ends.
             self._left.append(before.process)
+        return half_set_up(settings) if self.is_local else None
+
+    def _choice(
+        self, settings: Settings, before: Provider | Embedded | ConfigurationError
+    ) -> Provider | Embedded | ConfigurationError:
+        # Where the user names it, starting it gives the exact reason why it cannot.
+        named = settings.provider is Api.LOCAL or settings.model_path is not None
+        try:
+            chosen = provider_for(settings, local_available=named or model_files.is_available())
+        except ConfigurationError as error:
+            return error
+        if not isinstance(chosen, Local):
+            return chosen
+        if isinstance(before, Embedded) and before.local.model_path == chosen.model_path:
+            return Embedded(chosen, before.process)
+        return Embedded(chosen, LocalModel(chosen.model_path))
 
     async def provider(self) -> Provider:
         """Whom to ask; waits for the embedded model to start.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lsp_completions.kinds import quoted
-from lsp_completions.settings import Layer, Problem
+from lsp_completions.settings import Layer, Problem, Settings, resolve
 
 NAME = "lsp-completions"
 SECTION = "lspCompletions"
@@ -55,40 +55,42 @@ def load_user_layers(
     return layers, problems
 
 
-# Where code goes, and what opens the door there.
-DOORS = {"endpoint": "accessToken", "url": "apiKey"}
+# Where code goes, and what would go there with it.
+GOES_ALONG = {"endpoint": ("accessToken", "headers"), "url": ("apiKey", "headers")}
 
 
-def kept_together(own: Sequence[Layer], editor: Layer) -> tuple[Layer, list[Problem]]:
-    """The editor's settings without an address to which a credential of the user's own would go.
+def resolve_for_editor(own: Sequence[Layer], editor: Layer) -> tuple[Settings, tuple[Problem, ...]]:
+    """The best settings there are, without an address that would lead a credential astray.
 
     An editor may pass on what stands in an opened project, such as VS Code's workspace settings;
-    a credential goes to the address it was set with, or to one that comes with its own.
+    a credential goes to an address it was set with, and not to one from there.
     """
+    settings, problems = resolve([*own, editor])
+    mine, _ = resolve(own)
     source, raw = editor
-    if not isinstance(raw, Mapping):
-        return editor, []
-    held = {
-        key: value for _, layer in own if isinstance(layer, Mapping) for key, value in layer.items()
+    astray = {
+        address: next(iter(theirs))
+        for address, credentials in GOES_ALONG.items()
+        if settings.source_of(address) == source
+        and settings.value_of(address) != mine.value_of(address)
+        and (
+            theirs := [key for key in credentials if settings.source_of(key) not in (None, source)]
+        )
     }
-    refused = [
-        address
-        for address, credential in DOORS.items()
-        if raw.get(address)
-        and not raw.get(credential)
-        and held.get(credential)
-        and raw[address] != held.get(address)
-    ]
-    problems = [
+    if not astray or not isinstance(raw, Mapping):
+        return settings, problems
+    refused = tuple(
         Problem(
             path=f"$.{address}",
-            message=f"{address} is not used, since {DOORS[address]} was set elsewhere and may not "
-            "be meant for it. Set both in one place.",
+            message=f"{address} is not used, since {credential} was set elsewhere and may not be "
+            "meant for it. Set both in one place.",
             source=source,
         )
-        for address in refused
-    ]
-    return (source, {key: value for key, value in raw.items() if key not in refused}), problems
+        for address, credential in astray.items()
+    )
+    kept = {key: value for key, value in raw.items() if key not in astray}
+    settings, problems = resolve([*own, (source, kept)])
+    return settings, (*refused, *problems)
 
 
 def config_file(folder: Path | None = None) -> Path:

@@ -148,7 +148,8 @@ async def complete_once(
         await transport.prepared()
         backend = Backend(progress)
         closing.push_async_callback(backend.aclose)
-        backend.choose(settings)
+        if (missing := backend.choose(settings)) is not None:
+            report(missing)
         provider = await backend.provider()
         request = Request(
             document=cursor.document,

@@ -19,7 +19,7 @@ from pygls.exceptions import JsonRpcException
 from lsp_completions import __version__, convert
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, Selection, complete
-from lsp_completions.configuration import SECTION, kept_together, load_user_layers, section
+from lsp_completions.configuration import SECTION, load_user_layers, resolve_for_editor, section
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
@@ -31,7 +31,7 @@ from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.session import Documents, Suggestions, Turns, Typing
-from lsp_completions.settings import Layer, Menu, Settings, keys, resolve
+from lsp_completions.settings import Layer, Menu, Settings, keys
 from lsp_completions.transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)
@@ -373,11 +373,12 @@ class CompletionServer(Server):
     def configure(self) -> None:
         """Put the settings in force; what is wrong with them is told once."""
         own = [*self._user_layers, ("initializationOptions", section(self._initial_options))]
-        editor, refused = kept_together(own, ("the editor's settings", self._editor_settings))
-        self.settings, problems = resolve([*own, editor])
-        for problem in (*refused, *problems):
+        editor = ("the editor's settings", self._editor_settings)
+        self.settings, problems = resolve_for_editor(own, editor)
+        for problem in problems:
             self.notices.problem(str(problem))
-        self.backend.choose(self.settings)
+        if (missing := self.backend.choose(self.settings)) is not None:
+            self.notices.problem(missing)
         logging.getLogger().setLevel(self.settings.log_level.value.upper())
 
     # ---- to the user

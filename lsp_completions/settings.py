@@ -300,6 +300,10 @@ class Settings:
 
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
+    def value_of(self, key: str) -> object:
+        """The value of the setting `key`, as the user writes it."""
+        return getattr(self, dict(_knobs())[key].name)
+
     def source_of(self, key: str) -> str | None:
         """Where the value of the setting `key` came from; `None` when it is the default."""
         return self.sources.get(key)

@@ -24,6 +24,10 @@ NO_PROVIDER = (
     "No completions yet: {connect}; or " + INSTALL + " for a small model on this machine; or name "
     "your own model server in `provider` and `url`. " + DESKTOP
 )
+NO_KIND = (
+    "`url` and `apiKey` are for a model server of your own: set `provider` to `llama.cpp`, "
+    "`ollama`, `openai` or `mistral` as well."
+)
 NO_INSTANCE = "No completions from Sourcegraph: {connect}. " + DESKTOP
 NO_LOCAL_MODEL = (
     "The embedded model cannot run: it needs the extra `local` of lsp-completions, and a model: "
@@ -60,6 +64,17 @@ def provider_for(settings: Settings, *, local_available: bool) -> Provider | Loc
             return _mistral(settings)
 
 
+def half_set_up(settings: Settings) -> str | None:
+    """What is still missing of a provider that somebody began to set up, as a sentence."""
+    if settings.provider is not None:
+        return None
+    if (settings.endpoint is None) is not (settings.access_token is None):
+        return f"To get suggestions from Sourcegraph, {_connect(settings)}. {DESKTOP}"
+    if settings.endpoint is None and (settings.url or settings.api_key) is not None:
+        return NO_KIND
+    return None
+
+
 def _sourcegraph(settings: Settings) -> Sourcegraph:
     if settings.endpoint is None or settings.access_token is None:
         raise ConfigurationError(NO_INSTANCE.format(connect=_connect(settings)))
@@ -93,11 +108,10 @@ def _connect(settings: Settings) -> str:
 
 
 def _local(settings: Settings) -> Local:
-    # A model named for another provider says nothing about this one.
-    meant = settings.provider is Api.LOCAL or settings.model_path is not None
     return Local(
         model_path=settings.model_path,
-        model=settings.model if meant else "",
+        # A model named for another provider says nothing about the installed one.
+        model=settings.model if settings.model_path is not None else "",
         temperature=settings.temperature,
         top_k=settings.top_k,
         top_p=settings.top_p,

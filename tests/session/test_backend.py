@@ -25,6 +25,8 @@ ACCOUNT = {"endpoint": "https://sourcegraph.example.com", "accessToken": "sgp_1"
         pytest.param(ACCOUNT, True, "sourcegraph", id="an account comes before the small model"),
         pytest.param({}, True, "local", id="without one the small model answers"),
         pytest.param({}, False, "", id="or nobody"),
+        pytest.param({"endpoint": "https://a"}, True, "local", id="half an account"),
+        pytest.param({"modelPath": "/none.gguf"}, False, "local", id="a file of one's own"),
         pytest.param({"provider": "llama.cpp"}, True, "llama.cpp", id="the one that is named"),
         pytest.param({"provider": "sourcegraph"}, True, "", id="named, and not connected"),
         pytest.param({"provider": "local"}, False, "local", id="named: starting it tells why not"),
@@ -33,17 +35,39 @@ ACCOUNT = {"endpoint": "https://sourcegraph.example.com", "accessToken": "sgp_1"
 def test_who_answers(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str], there: bool, name: str
 ) -> None:
-    monkeypatch.setattr(model_files, "is_available", lambda _: there)
+    monkeypatch.setattr(model_files, "is_available", lambda: there)
     backend = backend_for(**given)
     assert backend.name == name
     assert backend.is_local is (name == "local")
     assert (backend.problem is None) is bool(name)
 
 
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        pytest.param({}, None, id="nothing was begun"),
+        pytest.param({"endpoint": "https://a"}, "SRC_ACCESS_TOKEN", id="no token"),
+        pytest.param({"accessToken": "t"}, "SRC_ENDPOINT", id="no address"),
+        pytest.param({"url": "http://127.0.0.1:1"}, "`provider`", id="a server of no kind"),
+        pytest.param(
+            {"provider": "local", "endpoint": "https://a"}, None, id="chosen all the same"
+        ),
+        pytest.param(ACCOUNT, None, id="an account"),
+    ],
+)
+def test_what_was_begun_and_not_finished_is_told(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], missing: str | None
+) -> None:
+    monkeypatch.setattr(model_files, "is_available", lambda: True)
+    settings, _ = resolve([("the test", given)])
+    told = Backend(progress=lambda _: None).choose(settings)
+    assert (told is None) if missing is None else (told is not None and missing in told)
+
+
 async def test_nobody_to_ask_is_an_error_that_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(model_files, "is_available", lambda _: False)
+    monkeypatch.setattr(model_files, "is_available", lambda: False)
     with pytest.raises(ConfigurationError, match="model install"):
         await backend_for().provider()
 

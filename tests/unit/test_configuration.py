@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp_completions.configuration import config_file, kept_together, load_user_layers, section
+from lsp_completions.configuration import config_file, load_user_layers, resolve_for_editor, section
 from lsp_completions.settings import Menu, resolve
 
 
@@ -118,49 +118,45 @@ def test_a_config_folder_relative_to_a_project_is_not_read(
     assert not config_file().is_relative_to(tmp_path)
 
 
+HERE = {"endpoint": "https://a", "accessToken": "tokenA"}
+THERE = "https://b"
+
+
 @pytest.mark.parametrize(
-    ("own", "editor", "used"),
+    ("own", "editor", "address"),
     [
-        pytest.param({"accessToken": "t"}, {"endpoint": "https://b"}, False, id="another address"),
+        pytest.param({"accessToken": "tokenA"}, {"endpoint": THERE}, None, id="another address"),
+        pytest.param(HERE, {"endpoint": THERE}, "https://a", id="in place of one's own"),
+        pytest.param(HERE, {"endpoint": "https://a"}, "https://a", id="the same address"),
+        pytest.param(HERE, {"endpoint": THERE, "accessToken": "u"}, THERE, id="with its own token"),
         pytest.param(
-            {"endpoint": "https://a", "accessToken": "t"},
-            {"endpoint": "https://b", "model": "m"},
-            False,
-            id="in place of one's own",
+            HERE, {"endpoint": THERE, "accessToken": " "}, "https://a", id="with a blank token"
         ),
         pytest.param(
-            {"endpoint": "https://a", "accessToken": "t"},
-            {"endpoint": "https://a"},
-            True,
-            id="the same address",
+            HERE, {"endpoint": THERE, "accessToken": 5}, "https://a", id="with no text for a token"
         ),
         pytest.param(
-            {"endpoint": "https://a", "accessToken": "t"},
-            {"endpoint": "https://b", "accessToken": "u"},
-            True,
-            id="with a token of its own",
+            HERE, {"endpoint": THERE, "accessToken": "é"}, "https://a", id="with a useless token"
         ),
-        pytest.param({}, {"endpoint": "https://b"}, True, id="no token to lose"),
-        pytest.param({"apiKey": "k"}, {"url": "https://b"}, False, id="an API key"),
-        pytest.param({"accessToken": "t"}, {"url": "https://b"}, True, id="two different doors"),
-        pytest.param({"accessToken": "t"}, None, True, id="nothing set"),
+        pytest.param({}, {"endpoint": THERE}, THERE, id="no token to lose"),
+        pytest.param({"headers": {"X-Gate": "g"}}, {"endpoint": THERE}, None, id="a header"),
+        pytest.param(HERE, None, "https://a", id="nothing set"),
     ],
 )
-def test_a_credential_does_not_follow_the_editor_to_another_address(
-    own: dict[str, str], editor: dict[str, str] | None, used: bool
+def test_a_token_does_not_follow_the_editor_to_another_address(
+    own: dict[str, object], editor: dict[str, object] | None, address: str | None
 ) -> None:
-    layer, problems = kept_together([("the file", own)], ("the editor", editor))
-    assert (not problems) is used
-    address = {"endpoint", "url"} & set(editor or ())
-    kept = (
-        editor
-        if used
-        else {key: text for key, text in (editor or {}).items() if key not in address}
-    )
-    assert layer == ("the editor", kept)
-    assert all(
-        str(text) not in str(problem)
-        for problem in problems
-        for text in own.values()
-        if len(text) > 1
-    )
+    settings, problems = resolve_for_editor([("the file", own)], ("the editor", editor))
+    assert settings.endpoint == address
+    refused = [problem for problem in problems if problem.path == "$.endpoint"]
+    assert bool(refused) is ((editor or {}).get("endpoint", address) != address)
+    assert "tokenA" not in "".join(map(str, problems))
+
+
+@pytest.mark.parametrize("key", ["k", 7, " ", None])
+def test_an_api_key_does_not_either(key: object) -> None:
+    editor = {"url": THERE, "apiKey": key, "model": "m"}
+    settings, problems = resolve_for_editor([("the file", {"apiKey": "keyA"})], ("x", editor))
+    assert (settings.url == THERE) is (key == "k")
+    assert settings.model == "m"
+    assert any(problem.path == "$.url" for problem in problems) is (key != "k")

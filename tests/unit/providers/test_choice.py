@@ -147,7 +147,7 @@ def _secrets(provider: object) -> list[str]:
     ("more", "model"),
     [
         pytest.param({}, "", id="named for somebody else"),
-        pytest.param({"provider": "local"}, "starcoder", id="named for it"),
+        pytest.param({"provider": "local"}, "", id="named for somebody else, and this one chosen"),
         pytest.param({"modelPath": "m.gguf"}, "starcoder", id="for a file of one's own"),
     ],
 )
