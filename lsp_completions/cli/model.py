@@ -18,8 +18,8 @@ def install() -> Exit:
         )
     else:
         say(
-            "What runs it is still missing: install lsp-completions with its extra `local`, as in "
-            "`uv tool install 'lsp-completions[local]'` or `pipx install 'lsp-completions[local]'`."
+            "What runs it is still missing: install lsp-completions again with its extra `local`, "
+            "as its README shows."
         )
     return Exit.GOOD
 

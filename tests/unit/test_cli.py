@@ -160,7 +160,7 @@ MODEL = ModelFile(name="small", path=PATH, size=98_400_000, package=None)
     ("has_engine", "next_step"),
     [
         pytest.param(True, "lsp-completions complete FILE:LINE:COLUMN", id="what runs it is there"),
-        pytest.param(False, "lsp-completions[local]", id="what runs it is missing"),
+        pytest.param(False, "its extra `local`", id="what runs it is missing"),
     ],
 )
 def test_model_install(
@@ -298,7 +298,7 @@ def test_no_cursor(tmp_path: Path, data: bytes, line: int, column: int, sentence
     ("file", "start"),
     [
         pytest.param("nosuch.py", "There is no file", id="none"),
-        pytest.param(".", '"." cannot be read:', id="a folder"),
+        pytest.param(".", '"." is no file.', id="a folder"),
     ],
 )
 def test_no_file(file: str, start: str) -> None:

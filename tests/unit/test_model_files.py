@@ -274,12 +274,16 @@ def test_without_the_engine_no_model_is_available(
 def installers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """The names of the installers on a machine that has some, in order."""
 
-    def named(*, path: str | None, modules: tuple[str, ...], installed_by: str) -> list[str]:
+    def named(
+        *, path: str | None, modules: tuple[str, ...], installed_by: str, base: str | None = None
+    ) -> list[str]:
         monkeypatch.delenv("UV", raising=False)
         monkeypatch.setattr("shutil.which", lambda name: path)
         monkeypatch.setattr(
             "importlib.util.find_spec", lambda name: object() if name in modules else None
         )
+
+        monkeypatch.setattr(model_files, "_base_with_pip", lambda: base)
 
         class Ours:
             def read_text(self, name: str) -> str:
@@ -297,6 +301,7 @@ def test_who_installed_us_is_asked_first(installers: Callable[..., list[str]]) -
     assert installers(path="/bin/uv", modules=(), installed_by="pip\n") == ["uv"]
     assert installers(path=None, modules=("uv",), installed_by="uv") == ["uv"]
     assert installers(path=None, modules=(), installed_by="") == []
+    assert installers(path=None, modules=(), installed_by="uv", base="/bin/python3") == ["pip"]
 
 
 def test_real_installers_take_our_words(tmp_path: Path) -> None:
