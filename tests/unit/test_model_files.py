@@ -150,7 +150,7 @@ def test_a_failure_is_said_in_the_installer_s_words_without_passwords(machine: M
         machine.install()
     assert str(failed.value) == (
         "some-model==0.1.2 could not be downloaded; this machine may be offline, or its package "
-        "index not have it. pip says: ERROR: Could not fetch http://index.example/simple/."
+        "index may not have it. pip says: ERROR: Could not fetch http://index.example/simple/."
     )
     assert machine.files == []
 
