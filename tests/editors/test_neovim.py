@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -513,6 +514,99 @@ def test_tab_is_a_tab_where_nothing_is_suggested(desk: Desk, setup: Setup) -> No
     with desk.editing(setup, continues("never typed", "!"), "all:\n", name="Makefile") as person:
         person.neovim.type("Go<C-u><Tab>echo")
         assert person.saved() == "all:\n\techo\n"
+
+
+def say(neovim: Neovim, message: str) -> None:
+    """The server says it, as far as Neovim can tell."""
+    neovim.lua(
+        "local client = vim.lsp.get_clients({ name = 'lsp_completions' })[1]"
+        " client.handlers['window/showMessage'](nil, { type = 2, message = ... })",
+        message,
+    )
+
+
+def windows(neovim: Neovim) -> int:
+    return len(neovim.call("nvim_list_wins"))
+
+
+@EACH_SETUP
+def test_messages_stand_one_below_the_other_and_stop_nobody(desk: Desk, setup: Setup) -> None:
+    first, second = "The first message " * 9, "The second message\nhas lines " * 4
+    with desk.editing(setup, continues("never typed", "!"), "") as person:
+        neovim = person.neovim
+        neovim.lua("vim.cmd('messages clear')")
+        options = neovim.lua("return { vim.o.messagesopt, vim.o.more }")
+        neovim.type("iret")
+        say(neovim, f"{first}<1>")
+        say(neovim, f"{second}<2>")
+        neovim.type("urn")
+
+        def both() -> bool:
+            return "<1>" in neovim.screen.text and "<2>" in neovim.screen.text
+
+        neovim.wait_for("both messages", both)
+        assert windows(neovim) == 2
+        assert neovim.screen.text.index("<1>") < neovim.screen.text.index("<2>")
+        assert neovim.screen.text.startswith("return")
+        assert person.saved() == "return\n"
+        neovim.wait_for("no messages", lambda: windows(neovim) == 1)
+        kept = neovim.lua("return vim.fn.execute('messages')")
+        assert f"{first}<1>" in kept
+        assert f"{second}<2>" in kept
+        assert neovim.lua("return { vim.o.messagesopt, vim.o.more }") == options
+
+
+@EACH_SETUP
+def test_a_message_that_was_closed_does_not_return(desk: Desk, setup: Setup) -> None:
+    with desk.editing(setup, continues("never typed", "!"), "") as person:
+        say(person.neovim, "<1>")
+        person.neovim.wait_for("the message", lambda: "<1>" in person.neovim.screen.text)
+        person.neovim.type(":fclose<CR>")
+        person.neovim.wait_for("no message", lambda: windows(person.neovim) == 1)
+        say(person.neovim, "<2>")
+        person.neovim.wait_for("the other", lambda: "<2>" in person.neovim.screen.text)
+        assert "<1>" not in person.neovim.screen.text
+        person.neovim.type("i<Esc>")
+        person.neovim.wait_for("no message", lambda: windows(person.neovim) == 1)
+
+
+def colours(neovim: Neovim, group: str) -> dict[str, Any]:
+    query = "return vim.api.nvim_get_hl(0, { name = ..., link = false })"
+    return dict(neovim.lua(query, group))
+
+
+@EACH_SETUP
+@pytest.mark.parametrize(
+    ("commands", "colour"),
+    [
+        pytest.param([], 8, id="the default colours"),
+        pytest.param(["set background=light"], 8, id="the default colours, light"),
+        pytest.param(["colorscheme habamax"], 240, id="a scheme that has one"),
+        pytest.param(["colorscheme habamax", "colorscheme default"], 8, id="default again"),
+        pytest.param(["hi ComplHint guifg=#123456 ctermfg=5"], 5, id="one's own"),
+        pytest.param(
+            ["lua vim.api.nvim_set_hl(0, 'ComplHint', { fg = 'Red' })"],
+            None,
+            id="one's own, with true colour only",
+        ),
+        pytest.param(["hi! link ComplHint Comment"], None, id="one's own link"),
+    ],
+)
+def test_ghost_text_is_dim_without_true_colour(
+    tmp_path: Path, setup: Setup, commands: list[str], colour: int | None
+) -> None:
+    path = written(tmp_path / "work" / "work.py", "")
+    with opened(path, setup, continues("never typed", "!")) as it:
+        assert colours(it.neovim, "ComplHint")["ctermfg"] == 8
+        # The tests' Neovim starts with a copy of these colours: back to what they are by default.
+        for command in ["hi! link ComplHint NonText", "doautocmd ColorScheme", *commands]:
+            it.neovim.lua("vim.cmd(...)", command)
+        hint, base = colours(it.neovim, "ComplHint"), colours(it.neovim, "NonText")
+        it.neovim.lua("vim.cmd('doautocmd ColorScheme')")
+        assert colours(it.neovim, "ComplHint") == hint
+        assert hint.get("ctermfg") == colour
+        if not any("ComplHint" in command for command in commands):
+            assert hint["fg"] == base["fg"]
 
 
 @setups(Setup.BUILT_IN)
