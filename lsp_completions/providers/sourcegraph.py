@@ -21,6 +21,8 @@ from lsp_completions.providers.wire import base_of, encoded, host_of, sentence_i
 
 # What an instance completes code with when no model is named; few administrators choose another.
 USUAL_MODEL = "deepseek-coder-v2-lite-base"
+# As much as the smallest model in wide use can read.
+USUAL_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,7 @@ class Sourcegraph:
     stream: bool = True
     timeout_ms: int | None = None
     """When the instance is to give up on the model."""
+    limits: Limits = USUAL_LIMITS
     client_name: str = "lsp-completions"
     client_version: str = __version__
     headers: tuple[tuple[str, Secret], ...] = ()
@@ -57,11 +60,6 @@ class Sourcegraph:
     def prompts_for(self) -> str:
         """The model whose form prompts have: the one asked for, the instance's, or the usual."""
         return self.model or self.default_model or USUAL_MODEL
-
-    @property
-    def limits(self) -> Limits:
-        """As much as the smallest model in wide use can read."""
-        return Limits()
 
     @property
     def finishes_reading(self) -> bool:
