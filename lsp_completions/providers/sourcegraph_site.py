@@ -192,14 +192,14 @@ def newest_api_version(site: Site) -> int:
         return 1  # every instance does
 
     # The core of a version by semver.org; what is marked with `-` comes before it.
-    if release := re.fullmatch(r"v?(\d+)\.(\d+)(?:\.(\d+))?(-[^+]*)?(\+.*)?", site.version.strip()):
+    if release := _RELEASE.fullmatch(site.version.strip()):
         number = tuple(int(part or 0) for part in release.group(1, 2, 3))
         at = (*number, 0 if release[4] else 1)
         if number == (0, 0, 0) or at >= (6, 2, 0, 1):
             return 8  # built by its developers, or new
         return 1 if at < (5, 8, 0, 1) else 5
     # Built from the main branch, such as 265083_2024-03-19_5.3-1b54a6.
-    day = re.search(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)", site.version)
+    day = re.search(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)", site.version, re.ASCII)
     if day is None or day[0] < "2024-09-11":
         return 1
     return 8 if day[0] >= "2025-03-11" else 5
@@ -362,6 +362,7 @@ def name_parts(name: str) -> tuple[str, str]:
     return (provider, model) if slash else ("", name)
 
 
+_RELEASE = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(-[^+]*)?(\+.*)?")
 _REWRITES = re.compile(r"auto-?edit|smart-?apply")
 _OF_CODE = re.compile(r"code|coder|starc|granite|base\b")
 # Where nothing is said of a model but its name.

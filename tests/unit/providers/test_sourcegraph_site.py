@@ -91,6 +91,7 @@ NO_LIST = ClientConfig(lists_models=False)
         pytest.param(replace(SITE, version="1_2024-09-10_5.7-abc"), 1, id="an older day"),
         pytest.param(replace(SITE, version="1_2024-09-11_5.7-abc"), 5, id="a day"),
         pytest.param(replace(SITE, version="1_2025-03-11_6.1-abc"), 8, id="a newer day"),
+        pytest.param(replace(SITE, version=f"{'9' * 5000}.0.0"), 1, id="no number we can read"),
         pytest.param(replace(SITE, version="nightly"), 1, id="no version we know"),
     ],
 )
