@@ -78,7 +78,7 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     # The embedded model may have to start first.
     try:
         async with asyncio.timeout_at(ends):
-            provider = await request.provider()
+            provider = generations.whom(await request.provider())
     except TimeoutError:
         return Skipped(reason=SkipReason.TOO_SLOW)
 

@@ -51,6 +51,7 @@ _DEAD_CONNECTION = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError
 _NETWORK_TROUBLE = (httpx.HTTPError, OSError, UnicodeError, ExceptionGroup)
 # A stream of JSON objects, one a line, as Ollama sends it.
 _JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl")
+_PAGES = ("text/html", "application/xhtml+xml")
 # What our HTTP library says itself about the body.
 _FRAMING = ("content-length", "transfer-encoding")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*")
@@ -228,13 +229,10 @@ class Exchange:
             await self._read_events(stream_events(response, self._host))
         elif media_type in _JSON_LINES:
             await self._read_events(line_events(response, self._host))
-        elif media_type in ("text/html", "application/xhtml+xml"):
-            raise UnexpectedReply(
-                f"{self._host} answered with a web page, probably a login page."
-                " Check the endpoint and the access token."
-            )
+        elif media_type in _PAGES and self._request.stream:
+            raise self._web_page()
         else:
-            await self._read_whole(response)
+            await self._read_whole(response, declared_page=media_type in _PAGES)
 
     async def _read_refusal(self, response: httpx.Response) -> None:
         """Raise `Refused` with the beginning of the body, as far as it comes in time."""
@@ -263,16 +261,25 @@ class Exchange:
             pass  # the status says enough
         raise refused()
 
-    async def _read_whole(self, response: httpx.Response) -> None:
+    async def _read_whole(self, response: httpx.Response, *, declared_page: bool) -> None:
         body = bytearray()
         async with chunks_of(response) as chunks:
             async for chunk in chunks:
                 body += chunk
+                # Gateways call JSON a page as well.
+                if declared_page and body.removeprefix(BOM).lstrip().startswith(b"<"):
+                    raise self._web_page()
                 if len(body) > MAX_BYTES:
                     raise UnexpectedReply(f"{self._host} answered with more than 1 MiB.")
         if not body.strip():
             raise UnexpectedReply(f"{self._host} answered {response.status_code} and no text.")
         self._inbox.put_nowait(Event(data=_decoded(body)))
+
+    def _web_page(self) -> UnexpectedReply:
+        return UnexpectedReply(
+            f"{self._host} answered with a web page, probably a login page."
+            " Check the endpoint and the access token."
+        )
 
     async def _read_events(self, events: AsyncGenerator[Event, None]) -> None:
         async with aclosing(events):

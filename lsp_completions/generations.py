@@ -5,10 +5,10 @@ safe: an HTTP connection whose reader is cancelled twice at the wrong moment is 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 
-from lsp_completions.errors import CompletionsError, ProviderError, Refused
+from lsp_completions.errors import CompletionsError, ProviderError, Refused, Reply
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Provider
@@ -76,9 +76,7 @@ class Generation:
             except Refused as refused:
                 # The transport reports the reply as it came; only the provider knows its meaning.
                 reply = refused.reply
-                other = None if reply is None else self.provider.instead(reply)
-                if other is not None and other not in self._instead:
-                    self._instead[self.provider] = other
+                if reply is not None and (other := self._other(reply)) is not None:
                     self.provider = other
                     continue
                 self._end(refused if reply is None else self.provider.refusal(reply))
@@ -90,6 +88,20 @@ class Generation:
             else:
                 self._end(None)
             return
+
+    def _other(self, reply: Reply) -> Provider | None:
+        """Who can answer this prompt in place of the provider that refused; it is remembered."""
+        refuser, other = self.provider, self.provider.instead(reply)
+        if other is None:
+            return None
+        # Another request may have learned more meanwhile; nobody is asked twice.
+        other = successor(other, self._instead)
+        if other == refuser:
+            return None
+        self._instead[refuser] = other
+        # Another model may not understand this prompt: this request tells what was refused, and
+        # the next one is written for that model.
+        return other if other.prompts_for == refuser.prompts_for else None
 
     async def _listen(self) -> None:
         async with aclosing(self._ask(self.provider)) as events:
@@ -121,8 +133,7 @@ class Generations:
 
     def start(self, provider: Provider, prompt: Prompt, *, max_tokens: int) -> Generation:
         """Ask `provider` to continue `prompt`. Whoever starts a generation closes it."""
-        while provider in self._instead:
-            provider = self._instead[provider]
+        provider = self.whom(provider)
         if provider.finishes_reading:
             self._stop_reading_what_is_not_part_of(prompt)
 
@@ -133,6 +144,13 @@ class Generations:
         self._running.add(generation)
         generation.task.add_done_callback(lambda _: self._running.discard(generation))
         return generation
+
+    def whom(self, provider: Provider) -> Provider:
+        """Whom to ask in the place of `provider`: itself, or whoever took over when it refused.
+
+        A prompt has to be written for that one.
+        """
+        return successor(provider, self._instead)
 
     async def aclose(self) -> None:
         """Hang up on every stream and wait until its connection is given back."""
@@ -148,3 +166,10 @@ class Generations:
         for generation in self._running:
             if generation.abandoned and not prompt.prefix.startswith(generation.prompt.prefix):
                 generation.hang_up()
+
+
+def successor(provider: Provider, instead: Mapping[Provider, Provider]) -> Provider:
+    """The end of the chain of those who took over; `instead` leads nobody back to himself."""
+    while provider in instead:
+        provider = instead[provider]
+    return provider

@@ -6,7 +6,8 @@ an event has may be missing.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from lsp_completions import __version__
@@ -20,6 +21,8 @@ from lsp_completions.providers.wire import base_of, encoded, host_of, sentence_i
 
 # What an instance completes code with when no model is named; few administrators choose another.
 USUAL_MODEL = "deepseek-coder-v2-lite-base"
+# As much as the smallest model in wide use can read.
+USUAL_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,8 @@ class Sourcegraph:
     endpoint: str
     token: Secret | None = None
     model: str = ""
+    default_model: str = ""
+    """What the instance completes code with when no model is named, as far as that is known."""
     api_version: int | None = None
     """From 2 on an event brings what is new; before that, and without a version, all so far."""
     temperature: float | None = None
@@ -40,6 +45,7 @@ class Sourcegraph:
     stream: bool = True
     timeout_ms: int | None = None
     """When the instance is to give up on the model."""
+    limits: Limits = USUAL_LIMITS
     client_name: str = "lsp-completions"
     client_version: str = __version__
     headers: tuple[tuple[str, Secret], ...] = ()
@@ -52,13 +58,8 @@ class Sourcegraph:
 
     @property
     def prompts_for(self) -> str:
-        """The model whose form prompts have: the one asked for, or the usual one."""
-        return self.model or USUAL_MODEL
-
-    @property
-    def limits(self) -> Limits:
-        """As much as the smallest model in wide use can read."""
-        return Limits()
+        """The model whose form prompts have: the one asked for, the instance's, or the usual."""
+        return self.model or self.default_model or USUAL_MODEL
 
     @property
     def finishes_reading(self) -> bool:
@@ -85,11 +86,18 @@ class Sourcegraph:
             # Left out it would depend on the path.
             "stream": self.stream,
         }
+        return self.post(f"/.api/completions/code?{urlencode(query)}", body, stream=self.stream)
+
+    def post(self, path: str, body: Mapping[str, object], *, stream: bool = False) -> HttpRequest:
+        """A request to the instance, with all that it wants to know of whoever asks."""
         return HttpRequest(
-            url=f"{self._base}/.api/completions/code?{urlencode(query)}",
-            headers=self._headers(),
-            body=encoded(body),
-            stream=self.stream,
+            url=self._base + path, headers=self._headers(), body=encoded(body), stream=stream
+        )
+
+    def get(self, path: str) -> HttpRequest:
+        """A request for one of the instance's pages."""
+        return HttpRequest(
+            method="GET", url=self._base + path, headers=self._headers(), body=b"", stream=False
         )
 
     def chunk(self, event: Event) -> Chunk | None:
@@ -115,7 +123,12 @@ class Sourcegraph:
         return refusals.explained(self._asked, reply)
 
     def instead(self, reply: Reply) -> Provider | None:
-        """Nobody: there is one way to ask an instance."""
+        """The same in the version that every instance speaks, or with the instance's own model."""
+        if self.api_version not in (None, 1) and refusals.is_of_version(reply):
+            return replace(self, api_version=1)
+        if self.model and refusals.is_of_model(reply):
+            default = refusals.default_model(reply) or self.default_model
+            return replace(self, model="", default_model=default)
         return None
 
     def _completion(self, event: Event) -> Chunk | None:

@@ -70,7 +70,7 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
                 f"There is no completions API at {asked.endpoint}. Check the setting `endpoint`; "
                 "if it is right, the instance is too old, or does without Cody."
             )
-        case 406 if re.search(r"ignore|filter|compatib", text, re.IGNORECASE):
+        case 406 if _CONTEXT_FILTERS.search(text):
             return refused(
                 f"{host} has context filters and, before version 5.6, lets only certain editors "
                 "complete code. Its administrator can update it."
@@ -139,6 +139,23 @@ def explained_body(asked: Asked, body: str) -> ProviderError:
     return UnexpectedReply(f"{asked.host} answered with something other than a completion{said}")
 
 
+def is_of_version(reply: Reply) -> bool:
+    """Whether another version of the API may be answered."""
+    return reply.status == 406 and not _CONTEXT_FILTERS.search(sentence_in(reply.body))
+
+
+def is_of_model(reply: Reply) -> bool:
+    """Whether another model may be answered."""
+    # Below 500 it is the instance that says so, and above the model's own server, of one request.
+    return 400 <= reply.status < 500 and bool(_MODEL.search(sentence_in(reply.body)))
+
+
+def default_model(reply: Reply) -> str:
+    """The model that a refusal of another one names as the instance's own; empty where none is."""
+    default = _DEFAULT_MODEL.search(sentence_in(reply.body))
+    return default[1] if default else ""
+
+
 def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthorized:
     if "not enabled" in text:
         sentence = f"{asked.host} does not complete code for this account{_said(text, asked)}"
@@ -166,7 +183,7 @@ def _rate_limited(asked: Asked, text: str, reply: Reply | None) -> RateLimited:
 
 
 def _unsupported_model(asked: Asked, text: str, reply: Reply | None) -> Refused:
-    default = re.search(r'default:? "([^"\s]{1,100})"', text)
+    default = _DEFAULT_MODEL.search(text)
     choice = f"; its own choice is {default[1]}" if default else ""
     model = f"the model {asked.model}" if asked.model else "its own choice of a model"
     return Refused(
@@ -205,6 +222,8 @@ _RATE_LIMIT = re.compile(
 _MODEL = re.compile(
     r"unsupported [\w ]*model|model \S+ is not supported|reason model\b", re.IGNORECASE
 )
+_DEFAULT_MODEL = re.compile(r'default:? "([^"\s]{1,100})"')
+_CONTEXT_FILTERS = re.compile(r"ignore|filter|compatib", re.IGNORECASE)
 _UPSTREAM = re.compile(r"unexpected status code (\d{3})")
 _FAILURE = re.compile(r"fail|error|invalid|denied|exceed|unavailable|timed? ?out", re.IGNORECASE)
 _AUTHORIZATION = re.compile(

@@ -36,7 +36,12 @@ class Words:
         return RateLimited(f"explained {reply.status}")
 
     def instead(self, reply: Reply) -> Provider | None:
-        return replace(self, name="plain") if reply.status == 501 else None
+        match reply.status:
+            case 501:
+                return replace(self, name="plain")
+            case 400:
+                return replace(self, name="plain", prompts_for="another")
+        return None
 
 
 class Stream:
@@ -157,6 +162,33 @@ async def test_another_provider_is_asked_in_its_place_from_then_on() -> None:
     assert await read_all(generations) == ["a"]
     assert await read_all(generations) == ["a"]
     assert asked == ["http://words", "http://plain", "http://plain"]
+
+
+async def test_a_prompt_is_not_given_to_a_model_of_another_form() -> None:
+    async def open_stream(request: HttpRequest) -> AsyncGenerator[Event, None]:
+        if request.url == "http://words":
+            raise Refused("no", reply=Reply(status=400, headers={}, body=""))
+        yield Event(data="a")
+
+    generations = Generations(open_stream)
+    with pytest.raises(ProviderError, match="explained 400"):
+        await read_all(generations)
+    assert generations.whom(Words()) == Words(name="plain", prompts_for="another")
+    assert await read_all(generations) == ["a"]
+
+
+async def test_two_that_are_refused_at_once_both_ask_the_other() -> None:
+    both_asked = asyncio.Barrier(2)
+
+    async def open_stream(request: HttpRequest) -> AsyncGenerator[Event, None]:
+        if request.url == "http://words":
+            await both_asked.wait()
+            raise Refused("no", reply=Reply(status=501, headers={}, body=""))
+        yield Event(data="a")
+
+    generations = Generations(open_stream)
+    texts = await asyncio.gather(read_all(generations), read_all(generations))
+    assert [*texts] == [["a"], ["a"]]
 
 
 async def test_nobody_is_asked_twice_in_one_place() -> None:

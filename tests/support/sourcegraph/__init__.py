@@ -20,7 +20,8 @@ send `Accept-Encoding: identity`.
 
 What it refuses: `Rules(...)`, checked in the order of a real instance before the script is asked;
 messages are looked at last, by the model's own server, where the script says an `Answer`.
-Other paths than completions are 404 unless `pages={"/.api/client-config": json_page({...})}`.
+Other paths than completions are 404 unless `pages={"/.api/client-config": json_page({...})}`;
+a query in GraphQL is the page `"/.api/graphql?SiteProductVersion"`.
 
 What it notes: `instance.requests` (all), `.completions`, `.hang_ups`, `.streaming` (being answered
 now), `.connections` (ever accepted), `.open_connections`. Each `Exchange` has `method`, `path`,

@@ -205,7 +205,10 @@ class StandIn:
         if refused is not None:
             return refused, None
         if exchange.path not in (CODE, STREAM):
-            return self.pages.get(exchange.path) or refusal(404, "404 page not found"), None
+            # Queries in GraphQL have one path, and their name after it.
+            named = f"{exchange.path}?{next(iter(exchange.query), '')}"
+            page = self.pages.get(named) or self.pages.get(exchange.path)
+            return page or refusal(404, "404 page not found"), None
         ask = check_completion(
             self.rules,
             method=exchange.method,

@@ -362,3 +362,79 @@ def test_recorded_exchanges(name: str) -> None:
                 text = chunk.text if chunk.cumulative else text + chunk.text
         assert text == text_of(row), row["id"]
     assert rows
+
+
+# ---- whom to ask instead
+
+UNKNOWN_VERSION = "Unsupported API Version (Please update your client)\n"
+NO_MODEL = 'unsupported code completion model "a/b" (default "fireworks::v1::starcoder")\n'
+CHOSEN = replace(INSTANCE, model="a/b", api_version=2)
+
+
+@pytest.mark.parametrize(
+    ("provider", "status", "body", "other"),
+    [
+        pytest.param(
+            CHOSEN, 406, UNKNOWN_VERSION, replace(CHOSEN, api_version=1), id="a lower version"
+        ),
+        pytest.param(
+            replace(CHOSEN, api_version=9), 406, "", replace(CHOSEN, api_version=1), id="no words"
+        ),
+        pytest.param(replace(CHOSEN, api_version=1), 406, UNKNOWN_VERSION, None, id="the lowest"),
+        pytest.param(
+            replace(CHOSEN, api_version=None), 406, UNKNOWN_VERSION, None, id="no version"
+        ),
+        pytest.param(
+            CHOSEN, 406, "ClientCodyIgnoreCompatibilityError: no\n", None, id="context filters"
+        ),
+        pytest.param(CHOSEN, 400, UNKNOWN_VERSION, None, id="another status"),
+        pytest.param(
+            CHOSEN,
+            400,
+            NO_MODEL,
+            replace(CHOSEN, model="", default_model="fireworks::v1::starcoder"),
+            id="the instance's own model, as it names it",
+        ),
+        pytest.param(
+            CHOSEN,
+            400,
+            'model "a/b" is not supported (default: "x::v1::y")',
+            replace(CHOSEN, model="", default_model="x::v1::y"),
+            id="in newer words",
+        ),
+        pytest.param(
+            CHOSEN,
+            400,
+            '{"error":"Unsupported code completion model a/b"}',
+            replace(CHOSEN, model=""),
+            id="as JSON, without naming it",
+        ),
+        pytest.param(
+            replace(CHOSEN, default_model="x/y"),
+            400,
+            "status 400, reason model a/b is not allowed",
+            replace(CHOSEN, model="", default_model="x/y"),
+            id="its own model known before",
+        ),
+        pytest.param(replace(CHOSEN, model=""), 400, NO_MODEL, None, id="its own model refused"),
+        pytest.param(CHOSEN, 400, "could not decode request body", None, id="another reason"),
+        pytest.param(CHOSEN, 401, "Invalid access token.", None, id="a wrong token"),
+        pytest.param(
+            CHOSEN, 503, "X: unexpected status code 400: " + NO_MODEL, None, id="the model's server"
+        ),
+    ],
+)
+def test_instead(provider: Sourcegraph, status: int, body: str, other: Sourcegraph | None) -> None:
+    assert provider.instead(Reply(status=status, headers={}, body=body)) == other
+
+
+def test_both_can_be_refused_one_after_the_other() -> None:
+    version = Reply(status=406, headers={}, body=UNKNOWN_VERSION)
+    model = Reply(status=400, headers={}, body=NO_MODEL)
+    lower = CHOSEN.instead(version)
+    assert lower is not None
+    own = lower.instead(model)
+    assert own is not None
+    assert (own.model, own.prompts_for) == ("", "fireworks::v1::starcoder")
+    assert own.instead(version) is None
+    assert own.instead(model) is None
