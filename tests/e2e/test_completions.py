@@ -567,6 +567,20 @@ def test_what_the_editor_is_about_to_exclude_is_not_sent_before() -> None:
         assert client.stop() == 0
 
 
+def test_an_editor_that_never_tells_its_settings_has_none() -> None:
+    with (
+        running_stand_in(Answer("1")) as instance,
+        LspClient.start(
+            SERVER, env={"SRC_ENDPOINT": instance.url, "SRC_ACCESS_TOKEN": TOKEN}
+        ) as client,
+    ):
+        client.answers["workspace/configuration"] = LspClient.NO_ANSWER
+        client.initialize({**NEOVIM, "workspace": {"configuration": True}}, rootUri="file:///w")
+        at = Editor(client, instance).open("x = <cursor>\n")
+        assert texts(client.result(INLINE, at)) == ["1"]
+        assert client.stop() == 0
+
+
 def test_a_secret_in_the_text_is_masked(neovim: Editor) -> None:
     neovim.says("2")
     secret = "0123456789abcdef" * 2 + "01234567"
