@@ -15,6 +15,7 @@ from lsp_completions.pipeline import postprocess
 from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit, edit_for
+from lsp_completions.pipeline.masking import without_secrets
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.prompt import build_prompt
 from lsp_completions.pipeline.rebase import rebased
@@ -94,7 +95,7 @@ async def complete(request: Request, generations: Generations) -> Outcome:
         multiline = Multiline.NEVER
     mode = mode_for(context, multiline)
     prompt = build_prompt(
-        context,
+        without_secrets(context),
         (),
         family=family_of(provider.prompts_for),
         repository=settings.repository,

@@ -11,6 +11,8 @@ from enum import Enum
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from lsp_completions.patterns import flaw_of
+
 T_co = TypeVar("T_co", covariant=True)
 
 UNLIMITED = 10**9  # where nothing else bounds a number: it fits whatever it is sent in
@@ -229,6 +231,44 @@ class Texts:
             else:
                 wrong("must be a text that is not empty", at=f"[{index}]")
         return tuple(texts) if texts else None
+
+
+@dataclass(frozen=True, slots=True)
+class PathPatterns:
+    """Patterns of paths, as in a `.gitignore`.
+
+    They keep something back, so what cannot be read counts as `UNREADABLE` and not as nothing.
+    """
+
+    values: str = "list of patterns as in a `.gitignore`"
+
+    def read(self, value: object, wrong: Wrong) -> tuple[str, ...]:
+        """The usable patterns, and `UNREADABLE` when there are others."""
+        if is_empty(value):
+            return ()
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, Sequence):
+            wrong(f"must be a list of patterns, not {described(value)}; {_TILL_THEN}")
+            return (UNREADABLE,)
+        patterns = []
+        for index, pattern in enumerate(value):
+            if isinstance(pattern, str):
+                flaw = flaw_of(pattern)
+            else:
+                flaw = f"must be a text, not {described(pattern)}"
+            if flaw is None:
+                patterns.append(pattern)
+            else:
+                wrong(f"{flaw}; {_TILL_THEN}", at=f"[{index}]")
+                patterns.append(UNREADABLE)
+        return tuple(patterns)
+
+
+UNREADABLE = "\0"
+"""Stands for a pattern that could not be read: any document may be meant by it."""
+
+_TILL_THEN = "until then nothing is sent"
 
 
 @dataclass(frozen=True, slots=True)

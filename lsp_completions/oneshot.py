@@ -15,10 +15,11 @@ from lsp_completions.generations import Generations
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.markers import without_unfinished_marker
-from lsp_completions.pipeline.outcome import Outcome, Suggested
+from lsp_completions.pipeline.outcome import Outcome, Skipped, Suggested
 from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.settings import Settings
+from lsp_completions.sharing import behind_links, rules_of, why_kept_back
 from lsp_completions.transport import Timeouts, Transport
 
 
@@ -70,6 +71,7 @@ class Answer:
 
     outcome: Outcome
     provider: str
+    """Its name; empty where nobody was asked."""
     model: str
     """Its name; empty where the provider chose one of its own."""
     first_text: float
@@ -135,6 +137,8 @@ async def complete_once(
     `report` is given a sentence for each thing in the environment that cannot be used, `progress`
     one for what takes a while. Raises `CompletionsError` where nobody could answer.
     """
+    if (kept_back := _kept_back(cursor.document.uri, settings)) is not None:
+        return Answer(outcome=kept_back, provider="", model="", first_text=0, total=0)
     timeouts = Timeouts(
         connect=settings.connect_timeout,
         first_event=settings.first_event_timeout,
@@ -186,6 +190,13 @@ async def complete_once(
             first_text=min([*shown_at, ended]) - began,
             total=ended - began,
         )
+
+
+def _kept_back(uri: str, settings: Settings) -> Skipped | None:
+    """What comes of a document that may not be sent; `None` when it may."""
+    rules = rules_of(settings, [_uri_of(Path.cwd())])
+    reason = why_kept_back(uri, behind_links(uri), rules)
+    return None if reason is None else Skipped(reason=reason)
 
 
 @dataclass(slots=True)

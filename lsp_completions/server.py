@@ -32,6 +32,7 @@ from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.session import Documents, Suggestions, Turns, Typing
 from lsp_completions.settings import Layer, Menu, Settings, keys
+from lsp_completions.sharing import Gate
 from lsp_completions.transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,8 @@ SMALL_MODEL = (
 
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
+
+MOST_FOR_SETTINGS = 1.0  # seconds; an editor that has not told its settings by then has none
 
 Work = Callable[[], Coroutine[None, None, Outcome]]
 
@@ -82,6 +85,7 @@ class CompletionServer(Server):
         super().__init__("lsp-completions", __version__, READERS)
         self.client = Client()
         self.documents = Documents()
+        self.gate = Gate()
         self.turns = Turns()
         self.typing = Typing()
         self.suggestions = Suggestions()
@@ -96,6 +100,7 @@ class CompletionServer(Server):
         self._user_layers: list[Layer] = []
         self._initial_options: object = None
         self._editor_settings: object = None
+        self._settings_known = asyncio.Event()
 
         self.transport = Transport(report=self.notices.problem)
         self.generations = Generations(self._open_stream)
@@ -136,6 +141,8 @@ class CompletionServer(Server):
         for problem in problems:
             self.notices.problem(str(problem))
         self.configure()
+        if not client.configuration:
+            self._settings_known.set()
 
         if self.settings.menu is Menu.OFF:
             del self.handlers[MENU]
@@ -152,7 +159,10 @@ class CompletionServer(Server):
 
     async def _get_ready(self) -> None:
         if self.client.configuration:
-            await self._follow_configuration()
+            try:
+                await self._follow_configuration()
+            finally:
+                self._settings_known.set()
         if (problem := self.backend.problem) is not None:
             self.notices.failed(problem)
         # What speaks HTTP takes longer to import than an answer may take.
@@ -161,8 +171,9 @@ class CompletionServer(Server):
     # ---- documents
 
     def did_open(self, document: Document) -> None:
-        """Remember a document's text."""
+        """Remember a document's text, and whether it may be sent."""
         self.documents.open(document)
+        self.gate.judge(document.uri)
 
     def did_change(self, change: convert.DocumentChange) -> None:
         """Apply an edit."""
@@ -173,6 +184,7 @@ class CompletionServer(Server):
         """Forget a document, and show nothing for it any more."""
         self.turns.end(uri)
         self.documents.close(uri)
+        self.gate.forget(uri)
 
     def on_unreadable(self, method: str | None, params: object) -> None:
         """A change that could not be read leaves its document out of step."""
@@ -253,7 +265,7 @@ class CompletionServer(Server):
             run = partial(_skipped, prepared)
         else:
             turn = self.turns.take(query.uri, method)
-            run = partial(turn.run, partial(complete, prepared, self.generations))
+            run = partial(turn.run, partial(self._complete, prepared))
 
         async def work() -> Outcome:
             try:
@@ -272,6 +284,8 @@ class CompletionServer(Server):
         document = self.documents.get(query.uri)
         if document is None:
             return SkipReason.UNKNOWN_DOCUMENT
+        if (reason := self.gate.why_kept_back(query.uri)) is not None:
+            return reason
         if self.documents.is_out_of_step(query.uri):
             return SkipReason.DOCUMENT_OUT_OF_STEP
         if (problem := self.backend.problem) is not None:
@@ -297,6 +311,18 @@ class CompletionServer(Server):
             deadline=self.settings.menu_deadline if method == MENU else None,
             follow_typing=method == INLINE,
         )
+
+    async def _complete(self, request: Request) -> Outcome:
+        if not self._settings_known.is_set():
+            # What the editor is about to say may keep the document back.
+            try:
+                async with asyncio.timeout(MOST_FOR_SETTINGS):
+                    await self._settings_known.wait()
+            except TimeoutError:
+                self._settings_known.set()
+            if (reason := self.gate.why_kept_back(request.document.uri)) is not None:
+                return Skipped(reason=reason)
+        return await complete(request, self.generations)
 
     async def _provider(self) -> Provider:
         provider = await self.backend.provider()
@@ -346,6 +372,7 @@ class CompletionServer(Server):
         removed = {document_key(root) for root in change.removed}
         kept = [root for root in self.roots if document_key(root) not in removed]
         self.roots = (*kept, *change.added)
+        self.gate.follow(self.settings, self.roots)
 
     async def _follow_configuration(self) -> None:
         if self.client.dynamic_configuration:
@@ -375,6 +402,7 @@ class CompletionServer(Server):
         own = [*self._user_layers, ("initializationOptions", section(self._initial_options))]
         editor = ("the editor's settings", self._editor_settings)
         self.settings, problems = resolve_for_editor(own, editor)
+        self.gate.follow(self.settings, self.roots)
         for problem in problems:
             self.notices.problem(str(problem))
         if (missing := self.backend.choose(self.settings)) is not None:

@@ -19,6 +19,7 @@ from lsp_completions.kinds import (
     Headers,
     Kind,
     Number,
+    PathPatterns,
     Secret,
     Text,
     Texts,
@@ -88,9 +89,12 @@ Layer = tuple[str, object]
 """Where raw settings came from, in words for the user, and the settings as they came."""
 
 
-def _knob(kind: Kind[object], sentence: str) -> dict[str, object]:
-    """What makes a field a setting. Its key is the field's name in camelCase."""
-    return {"kind": kind, "sentence": sentence}
+def _knob(kind: Kind[object], sentence: str, *, adds_up: bool = False) -> dict[str, object]:
+    """What makes a field a setting. Its key is the field's name in camelCase.
+
+    The lists of one that `adds_up` are joined, those of later layers first.
+    """
+    return {"kind": kind, "sentence": sentence, "adds_up": adds_up}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +229,28 @@ class Settings:
             "The repository's name, such as `github.com/you/project`, for models that are told it.",
         ),
     )
+    # What the user keeps back himself comes last in the joined list, so it has the last word.
+    exclude: tuple[str, ...] = field(
+        default=(),
+        metadata=_knob(
+            PathPatterns(),
+            "Documents of which nothing is sent, by their path in the workspace or on disk; "
+            "the lists from all places add up.",
+            adds_up=True,
+        ),
+    )
+    secret_files: bool = field(
+        default=False,
+        metadata=_knob(
+            Flag(), "Whether something is sent of files that hold secrets by their name, as `.env`."
+        ),
+    )
+    schemes: tuple[str, ...] = field(
+        default=("file", "untitled", "vscode-notebook-cell"),
+        metadata=_knob(
+            Texts(), "The kinds of documents of which something is sent, by how their URI begins."
+        ),
+    )
     menu: Menu = field(
         default=Menu.AUTO,
         metadata=_knob(
@@ -340,6 +366,8 @@ def resolve(layers: Sequence[Layer]) -> tuple[Settings, tuple[Problem, ...]]:
                 problems.append(Problem(path=f"$.{key}{at}", message=sentence, source=source))
 
             if (usable := _kind(knob).read(value, wrong)) is not None:
+                if knob.metadata["adds_up"]:
+                    usable = (*cast("tuple[str, ...]", usable), *values.get(knob.name, ()))
                 values[knob.name] = usable
                 sources[key] = source
 

@@ -80,6 +80,8 @@ def _line_with(edit: Edit, cursor: Cursor) -> tuple[str, str, str]:
 
 
 def _summary(answer: Answer) -> str:
+    if isinstance(answer.outcome, Skipped) and not answer.provider:
+        return f"No suggestion. {answer.outcome.reason.value}"
     who = f"{answer.provider} ({answer.model})" if answer.model else answer.provider
     total = f"{_milliseconds(answer.total)} ms"
     match answer.outcome:
@@ -94,7 +96,7 @@ def _summary(answer: Answer) -> str:
 
 def _fields(answer: Answer, cursor: Cursor) -> dict[str, Any]:
     common = {
-        "provider": answer.provider,
+        "provider": answer.provider or None,
         "model": answer.model or None,
         "totalMs": _milliseconds(answer.total),
     }

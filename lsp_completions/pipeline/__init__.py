@@ -7,6 +7,7 @@ document     the text of an open document: replaced, never mutated
 languages    one table of languages
 brackets     which brackets, strings and comments are open
 context      the text around the cursor
+masking      secrets in the text, taken out of what is sent
 surroundings how far lines are indented, and which stand above and below
 balance      whether brackets and quotes have their partners
 trigger      one line or a block?

@@ -12,6 +12,12 @@ class SkipReason(Enum):
 
     UNKNOWN_DOCUMENT = "The editor has not opened this document."
     DOCUMENT_OUT_OF_STEP = "A change to this document could not be read; reopen it to go on."
+    SECRET_FILE = "Files of this name hold secrets; the setting secretFiles would let them be sent."
+    EXCLUDED = "The setting exclude keeps this document from being sent."
+    EXCLUDE_UNREADABLE = (
+        "The setting exclude has a mistake, and nothing is sent until it is mended."
+    )
+    UNKNOWN_SCHEME = "This is no file; the setting schemes says which other documents may be sent."
     NO_PROVIDER = "No provider is configured."
     MENU_LEFT_TO_INLINE = "The editor shows ghost text, so the menu is left to its other sources."
     SUPERSEDED = "A newer request took its place."

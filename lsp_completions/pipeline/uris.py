@@ -30,17 +30,33 @@ def display_path(uri: str, roots: Sequence[str]) -> str:
     Outside of all roots it is the file name alone, so that no local path leaves the machine.
     """
     parts = _parts_of(uri)
+    if below := _paths_below(parts, roots):
+        return min(below, key=len)
     names = _names_of(parts)
-    for root in sorted((_parts_of(root) for root in roots), key=lambda root: -len(root.path)):
-        above = _names_of(root)
-        # The whole disk as the workspace would make every path a local one.
-        if not above or root.path == "/" or _DRIVE.fullmatch(root.path.rstrip("/")):
-            continue
-        folds = parts.is_windows and root.is_windows
-        inside = len(names) > len(above) and _same(names[: len(above)], above, folds)
-        if inside and parts.authority == root.authority:
-            return "/".join(names[len(above) :])
     return names[-1] if names and not _DRIVE.fullmatch(f"/{names[-1]}") else ""
+
+
+def every_path(uri: str, roots: Sequence[str]) -> tuple[str, ...]:
+    """The document's path from the top of its disk, and from each of `roots` that holds it.
+
+    They begin with no `/`, and have one between their parts.
+    """
+    parts = _parts_of(uri)
+    share = [parts.authority] if parts.scheme == "file" and parts.authority else []
+    return "/".join([*share, *_names_of(parts)]), *_paths_below(parts, roots)
+
+
+def scheme_of(uri: str) -> str:
+    """What kind of document it is: `file`, `untitled` and so on."""
+    return _parts_of(uri).scheme
+
+
+def local_path(uri: str) -> str:
+    """The path as the system knows it, of a document that has one."""
+    parts = _parts_of(uri)
+    if _DRIVE.match(parts.path):
+        return parts.path[1:]
+    return f"//{parts.authority}{parts.path}" if parts.is_windows else parts.path
 
 
 def uri_of_path(path: str) -> str:
@@ -90,6 +106,21 @@ def _parts_of(uri: str) -> _Parts:
     if authority == "localhost":
         authority = ""
     return _Parts(scheme, authority, posixpath.normpath(f"/{path.lstrip('/')}"))
+
+
+def _paths_below(parts: _Parts, roots: Sequence[str]) -> list[str]:
+    names = _names_of(parts)
+    paths = []
+    for root in map(_parts_of, roots):
+        above = _names_of(root)
+        # The whole disk as the workspace would make every path a local one.
+        if not above or root.path == "/" or _DRIVE.fullmatch(root.path.rstrip("/")):
+            continue
+        folds = parts.is_windows and root.is_windows
+        inside = len(names) > len(above) and _same(names[: len(above)], above, folds)
+        if inside and parts.authority == root.authority:
+            paths.append("/".join(names[len(above) :]))
+    return paths
 
 
 def _names_of(parts: _Parts) -> list[str]:

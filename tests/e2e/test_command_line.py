@@ -214,6 +214,35 @@ def test_nothing(shell: Shell, answer: Answer, reason: str, sentence: str) -> No
     assert sentence in said["message"]
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "reason"),
+    [
+        pytest.param(".env", "", "secretFile", id="secrets"),
+        pytest.param("link.txt", "", "secretFile", id="a link to secrets"),
+        pytest.param("gen/a.py", 'exclude = ["/gen/"]', "excluded", id="excluded"),
+        pytest.param("a.py", 'exclude = ["["]', "excludeUnreadable", id="a broken pattern"),
+    ],
+)
+def test_what_is_kept_back_is_not_sent(
+    shell: Shell, tmp_path: Path, name: str, settings: str, reason: str
+) -> None:
+    folder = tmp_path / "config"
+    (folder / "lsp-completions").mkdir(parents=True)
+    (folder / "lsp-completions" / "config.toml").write_text(settings)
+    (tmp_path / "link.txt").symlink_to(tmp_path / ".env")
+    place = shell.write("A = <cursor>\n", name)
+    asked = len(shell.instance.completions)
+    env: dict[str, str | None] = {"XDG_CONFIG_HOME": str(folder)}
+    ran = shell.run("complete", "--json", place, env=env)
+    assert ran.returncode == 1
+    assert json.loads(ran.stdout)["reason"] == reason
+    ran = shell.run("complete", place, env=env)
+    assert (ran.returncode, ran.stdout) == (1, b"")
+    assert b"No suggestion. " in ran.stderr
+    assert b"sourcegraph" not in ran.stderr
+    assert len(shell.instance.completions) == asked
+
+
 UNREACHABLE = "http://127.0.0.1:1"
 
 

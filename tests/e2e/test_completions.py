@@ -1,6 +1,7 @@
 """The real process over stdio, beside the stand-in Sourcegraph instance."""
 
 import sys
+import threading
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -47,11 +48,13 @@ class Editor:
         self.instance = instance
         self._names = count(1)
 
-    def open(self, drawn: str, *, language: str = "python", name: str = "") -> dict[str, Any]:
+    def open(
+        self, drawn: str, *, language: str = "python", name: str = "", uri: str = ""
+    ) -> dict[str, Any]:
         """Open a document; returns the params of a request at its cursor (utf-8 columns)."""
         text, offset = cursor(drawn)
         before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
-        uri = f"file:///w/{name or f'{next(self._names)}.py'}"
+        uri = uri or f"file:///w/{name or f'{next(self._names)}.py'}"
         document = {"uri": uri, "languageId": language, "version": 1, "text": text}
         self.client.notify("textDocument/didOpen", {"textDocument": document})
         last = before.rpartition("\n")[2]
@@ -482,3 +485,107 @@ def test_settings_come_from_the_file_the_environment_and_the_editor(tmp_path: Pa
                 break
         assert (body["model"], body["maxTokensToSample"]) == ("from-file", 9)
         assert (body["temperature"], body["topP"]) == (0.5, 0.25)
+
+
+# ---- what is not sent
+
+
+@pytest.mark.parametrize(
+    ("uri", "sent"),
+    [
+        pytest.param("file:///w/.env", False, id="secrets"),
+        pytest.param("file:///w/%2eenv", False, id="secrets, percent-encoded"),
+        pytest.param("file:///c%3A/w/id_rsa", False, id="a key on a drive"),
+        pytest.param("untitled:.netrc", False, id="secrets not saved yet"),
+        pytest.param("git:/w/a.py?x", False, id="no file"),
+        pytest.param("file:///w/.env.example", True, id="an example"),
+        pytest.param("untitled:Untitled-1", True, id="untitled"),
+    ],
+)
+def test_what_holds_secrets_is_not_sent(neovim: Editor, uri: str, sent: bool) -> None:
+    neovim.says("1")
+    asked = neovim.asked
+    at = neovim.open("A = <cursor>\n", language="plaintext", uri=uri)
+    assert bool(neovim.client.result(MENU, at)["items"]) is sent
+    for _ in range(2):
+        assert texts(neovim.client.result(INLINE, at)) == (["1"] if sent else [])
+        at = neovim.type(at, "3")
+    assert (neovim.asked > asked) is sent
+    assert not neovim.client.waiting()
+
+
+def test_what_the_user_excludes_is_not_sent(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    (real / "secret").mkdir(parents=True)
+    (real / "secret" / "a b.py").write_text("x = \n")
+    (real / "link.py").symlink_to(real / "secret" / "a b.py")
+    (tmp_path / "w").symlink_to(real)
+    options = {"exclude": ["**/secret/**"]}
+    for editor in running_editor(NEOVIM, initializationOptions=options):
+        editor.says("1")
+        for name in ("secret/a%20b.py", "s%65cret/a%20b.py", "link.py"):
+            at = editor.open("x = <cursor>\n", uri=f"{(tmp_path / 'w').as_uri()}/{name}")
+            assert editor.client.result(INLINE, at) == {"items": []}
+        assert editor.asked == 0
+        at = editor.open("x = <cursor>\n", uri=f"{(tmp_path / 'w').as_uri()}/b.py")
+        assert texts(editor.client.result(INLINE, at)) == ["1"]
+
+
+def test_what_is_excluded_follows_the_settings() -> None:
+    for editor in running_editor(NEOVIM):
+        editor.says("1")
+        at = editor.open("x = <cursor>\n", name="gen/a.py")
+        for exclude, sent in ((["/gen/"], False), (["/other/"], True), (["gen/["], False)):
+            changed = {"settings": {"lspCompletions": {"exclude": exclude}}}
+            editor.client.notify("workspace/didChangeConfiguration", changed)
+            assert texts(editor.client.result(INLINE, at)) == (["1"] if sent else [])
+        assert "nothing is sent" in editor.client.expect("window/showMessage")["message"]
+        assert editor.asked == 1
+
+
+def test_what_the_editor_is_about_to_exclude_is_not_sent_before() -> None:
+    asks_for_settings = {**NEOVIM, "workspace": {"configuration": True}}
+    with (
+        running_stand_in(Answer("1")) as instance,
+        LspClient.start(
+            SERVER, env={"SRC_ENDPOINT": instance.url, "SRC_ACCESS_TOKEN": TOKEN}
+        ) as client,
+    ):
+        told = threading.Event()
+
+        def settings(_: object) -> list[dict[str, Any]]:
+            assert told.wait(60)
+            return [{"exclude": ["*.py"]}]
+
+        client.answers["workspace/configuration"] = settings
+        client.initialize(asks_for_settings, rootUri="file:///w")
+        editor = Editor(client, instance)
+        asked = client.send(INLINE, editor.open("x = <cursor>\n"))
+        told.set()
+        assert client.take(asked)["result"] == {"items": []}
+        assert editor.asked == 0
+        assert client.stop() == 0
+
+
+def test_an_editor_that_never_tells_its_settings_has_none() -> None:
+    with (
+        running_stand_in(Answer("1")) as instance,
+        LspClient.start(
+            SERVER, env={"SRC_ENDPOINT": instance.url, "SRC_ACCESS_TOKEN": TOKEN}
+        ) as client,
+    ):
+        client.answers["workspace/configuration"] = LspClient.NO_ANSWER
+        client.initialize({**NEOVIM, "workspace": {"configuration": True}}, rootUri="file:///w")
+        at = Editor(client, instance).open("x = <cursor>\n")
+        assert texts(client.result(INLINE, at)) == ["1"]
+        assert client.stop() == 0
+
+
+def test_a_secret_in_the_text_is_masked(neovim: Editor) -> None:
+    neovim.says("2")
+    secret = "0123456789abcdef" * 2 + "01234567"
+    at = neovim.open(f"t = 'sgp_{secret}'\nx = <cursor>\nu = 'sgp_{secret}'\n")
+    assert texts(neovim.client.result(INLINE, at)) == ["2"]
+    sent = neovim.instance.completions[-1].json["messages"][0]["text"]
+    assert secret not in sent
+    assert sent.count(f"sgp_{'x' * 40}") == 2
