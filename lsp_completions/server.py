@@ -54,7 +54,7 @@ SMALL_MODEL = (
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
 
-MOST_FOR_SETTINGS = 1.0  # seconds; an editor that has not told its settings by then has none
+MOST_FOR_SETTINGS = 0.3  # seconds; editors that answer at all do so within milliseconds
 
 Work = Callable[[], Coroutine[None, None, Outcome]]
 
