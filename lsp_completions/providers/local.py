@@ -7,9 +7,9 @@ from lsp_completions.kinds import Secret
 from lsp_completions.providers.base import Limits
 from lsp_completions.providers.llama_cpp import LlamaCpp
 
-# Two processor cores read some 200 tokens a second: what is sent has to be read within a second or
-# two, and a block written as fast as a person waits for it.
-LIMITS = Limits(prefix_chars=1400, suffix_chars=200, max_tokens=48, multiline=False)
+# Two processor cores read some 200 tokens a second and write some 36: what is sent has to be read
+# within a second or two, and a line, which two dozen tokens nearly always hold, written within one.
+LIMITS = Limits(prefix_chars=1400, suffix_chars=200, max_tokens=24, multiline=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
