@@ -89,12 +89,16 @@ Layer = tuple[str, object]
 """Where raw settings came from, in words for the user, and the settings as they came."""
 
 
-def _knob(kind: Kind[object], sentence: str, *, adds_up: bool = False) -> dict[str, object]:
+def _knob(
+    kind: Kind[object], sentence: str, *, adds_up: bool = False, guarded: bool = False
+) -> dict[str, object]:
     """What makes a field a setting. Its key is the field's name in camelCase.
 
-    The lists of one that `adds_up` are joined, those of later layers first.
+    The lists of one that `adds_up` are joined, those of later layers first. One that is `guarded`
+    decides where code goes, what goes along or what is run, so that what stands in an opened
+    project may not set it.
     """
-    return {"kind": kind, "sentence": sentence, "adds_up": adds_up}
+    return {"kind": kind, "sentence": sentence, "adds_up": adds_up, "guarded": guarded}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +111,7 @@ class Settings:
             Choice(Api),
             "The API that serves the model. When not set, it is Sourcegraph if `endpoint` and "
             "`accessToken` are, and else the embedded model, `local`, if that is installed.",
+            guarded=True,
         ),
     )
     endpoint: str | None = field(
@@ -115,11 +120,22 @@ class Settings:
             Address(),
             "The address of the Sourcegraph instance, with its path if it has one; "
             "without a scheme it is `https://`, and `http://` on this machine.",
+            guarded=True,
         ),
     )
     access_token: Secret | None = field(
         default=None,
-        metadata=_knob(Token(), "The access token, which is sent to `endpoint` only."),
+        metadata=_knob(
+            Token(), "The access token, which is sent to `endpoint` only.", guarded=True
+        ),
+    )
+    auth_command: str | None = field(
+        default=None,
+        metadata=_knob(
+            Text(),
+            "A command that prints the access token, in place of `accessToken`.",
+            guarded=True,
+        ),
     )
     url: str | None = field(
         default=None,
@@ -127,12 +143,15 @@ class Settings:
             Address(example="http://localhost:8080"),
             "The address of your own model server; `llama.cpp` and `ollama` are looked for on this "
             "machine when it is not set, `mistral` at its maker's.",
+            guarded=True,
         ),
     )
     api_key: Secret | None = field(
         default=None,
         metadata=_knob(
-            Token(name="key"), "The API key of that server, which is sent nowhere else."
+            Token(name="key"),
+            "The API key of that server, which is sent nowhere else.",
+            guarded=True,
         ),
     )
     model: str = field(
@@ -145,7 +164,9 @@ class Settings:
     )
     model_path: str | None = field(
         default=None,
-        metadata=_knob(Text(), "A model file (GGUF) for `local`, in place of the installed one."),
+        metadata=_knob(
+            Text(), "A model file (GGUF) for `local`, in place of the installed one.", guarded=True
+        ),
     )
     keep_alive: str | None = field(
         default=None,
@@ -219,7 +240,9 @@ class Settings:
     headers: tuple[tuple[str, Secret], ...] = field(
         default=(),
         metadata=_knob(
-            Headers(), "HTTP headers to add to each request, for gateways that want some."
+            Headers(),
+            "HTTP headers to add to each request, for gateways that want some.",
+            guarded=True,
         ),
     )
     repository: str | None = field(
@@ -242,13 +265,31 @@ class Settings:
     secret_files: bool = field(
         default=False,
         metadata=_knob(
-            Flag(), "Whether something is sent of files that hold secrets by their name, as `.env`."
+            Flag(),
+            "Whether something is sent of files that hold secrets by their name, as `.env`.",
+            guarded=True,
         ),
     )
     schemes: tuple[str, ...] = field(
         default=("file", "untitled", "vscode-notebook-cell"),
         metadata=_knob(
-            Texts(), "The kinds of documents of which something is sent, by how their URI begins."
+            Texts(),
+            "The kinds of documents of which something is sent, by how their URI begins.",
+            guarded=True,
+        ),
+    )
+    git_ignored: bool = field(
+        default=False,
+        metadata=_knob(
+            Flag(), "Whether something is sent of files that git ignores.", guarded=True
+        ),
+    )
+    outside_workspace: bool = field(
+        default=True,
+        metadata=_knob(
+            Flag(),
+            "Whether something is sent of files outside the workspace, where there is one.",
+            guarded=True,
         ),
     )
     menu: Menu = field(
@@ -281,6 +322,36 @@ class Settings:
             Number(whole=True, least=0),
             "How many characters after the cursor are sent at most; "
             "716 when not set, and 200 with `local`.",
+        ),
+    )
+    proxy: str | None = field(
+        default=None,
+        metadata=_knob(
+            Text(),
+            "The proxy on the way to the model, in place of the environment's.",
+            guarded=True,
+        ),
+    )
+    ca_file: str | None = field(
+        default=None,
+        metadata=_knob(
+            Text(),
+            "Authorities to trust beside the system's: a file of certificates (PEM) or their text.",
+            guarded=True,
+        ),
+    )
+    client_certificate: str | None = field(
+        default=None,
+        metadata=_knob(
+            Text(),
+            "A file (PEM) with the certificate to show to servers that want one.",
+            guarded=True,
+        ),
+    )
+    client_key: str | None = field(
+        default=None,
+        metadata=_knob(
+            Text(), "The file with its key, where that is not in the same one.", guarded=True
         ),
     )
     connect_timeout: float = field(
