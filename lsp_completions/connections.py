@@ -6,7 +6,6 @@ would go on generating.
 
 import asyncio
 import http.cookiejar
-import importlib.util
 import logging
 import ssl
 from functools import cached_property
@@ -14,31 +13,31 @@ from functools import cached_property
 import httpcore
 import httpx
 
-from lsp_completions.network import (
-    Proxies,
-    Report,
-    machine_proxies,
-    place,
-    trust_everyone_the_system_trusts,
-)
+from lsp_completions.certificates import Trust, load_trust
+from lsp_completions.dialers import Dialer, Socks, Tunnel, UnixSocket
+from lsp_completions.network import Network, Report
+from lsp_completions.proxies import Proxies, Proxy, find_proxies
+from lsp_completions.proxy_address import ProxyAddress
 
 
 class Connections:
     """The one client and its pools; belongs to the event loop it is first used in."""
 
-    def __init__(self, *, limit: int, report: Report, ca_file: str | None = None) -> None:
+    def __init__(self, *, limit: int, report: Report, network: Network = Network()) -> None:  # noqa: B008 - frozen
+        self.report = report
         self._limit = limit
-        self._report = report
-        self._ca_file = ca_file
-        self._pools: dict[tuple[str | None, bool], ReapingPool] = {}
-        self._unusable: set[str] = set()
-        self._context: asyncio.Future[ssl.SSLContext] | None = None
+        self._network = network
+        self._pools: dict[tuple[ProxyAddress | None, bool], ReapingPool] = {}
+        self._ways: dict[tuple[str, str, int | None], Proxy | None] = {}
+        self._trust: asyncio.Future[Trust] | None = None
+        self._warned: set[str] = set()
 
     @cached_property
     def client(self) -> httpx.AsyncClient:
         """The client, built on first use: it costs memory that an idle editor need not spend."""
-        # At INFO httpx logs the URL of each request.
-        logging.getLogger("httpx").setLevel(logging.WARNING)
+        # At INFO httpx logs the URL of each request, at DEBUG httpcore what it passes around.
+        for library in ("httpx", "httpcore"):
+            logging.getLogger(library).setLevel(logging.WARNING)
         return httpx.AsyncClient(
             transport=_Routes(self),
             # We read the environment ourselves: httpx 0.28.1 fails on proxies it cannot use.
@@ -50,28 +49,44 @@ class Connections:
             ),
         )
 
-    def proxy_for(self, url: httpx.URL) -> str | None:
-        """Return the proxy on the way to `url`, without those that cannot be used."""
-        proxy = self._proxies.proxy_for(url.scheme, url.raw_host.decode("ascii"))
-        return None if proxy is None or proxy in self._unusable else proxy
+    async def proxy_for(self, url: httpx.URL) -> Proxy | None:
+        """Return the proxy on the way to `url`."""
+        host = url.raw_host.decode("ascii")
+        way = (url.scheme, host, url.port)
+        if way not in self._ways:
+            proxies = self._proxies
+            if proxies.are_the_systems:
+                self._ways[way] = await asyncio.to_thread(proxies.proxy_for, *way)
+            else:
+                self._ways[way] = proxies.proxy_for(*way)
+        return self._ways[way]
 
     async def pool_for(self, url: httpx.URL) -> "ReapingPool":
         """Return the pool for `url`: one for each proxy, with and without TLS."""
-        proxy = self.proxy_for(url)
-        secure = url.scheme == "https" or (proxy or "").startswith("https:")
-        context = await self._tls() if secure else None
-        if (proxy, secure) not in self._pools:
-            upstream = None if proxy is None else self._upstream(proxy, context)
-            if proxy is not None and upstream is None:
-                return await self.pool_for(url)
-            self._pools[proxy, secure] = ReapingPool(
+        found = await self.proxy_for(url)
+        proxy = None if found is None else found.address
+        tls = url.scheme == "https" or (proxy is not None and proxy.scheme == "https")
+        context = (await self.trust()).context if tls else None
+        way = (proxy, url.scheme == "https")
+        if way not in self._pools:
+            self._pools[way] = ReapingPool(
                 ssl_context=context,
-                proxy=upstream,
                 max_connections=self._limit,
                 # Just under the minute after which common proxies drop an idle connection.
                 keepalive_expiry=55.0,
+                proxy=_forwarder(proxy, url, context),
+                network_backend=_dialer(proxy, url, context),
             )
-        return self._pools[proxy, secure]
+        return self._pools[way]
+
+    def warn_of_plain_text(self, host: str) -> None:
+        """Say once that a token goes to `host` for everybody on the way to read."""
+        if host not in self._warned:
+            self._warned.add(host)
+            self.report(
+                f"The token and your code go to {host} without encryption;"
+                " use https:// where the server has it."
+            )
 
     async def drop_idle(self) -> None:
         """Close all idle connections, as one of them turned out to be dead."""
@@ -88,48 +103,53 @@ class Connections:
         if "client" in self.__dict__:
             await self.client.aclose()
 
-    @cached_property
-    def _proxies(self) -> Proxies:
-        return machine_proxies(self._report)
-
-    async def _tls(self) -> ssl.SSLContext:
-        """Return the context all connections share; reading the system's store takes a while."""
-        if self._context is None:
+    async def trust(self) -> Trust:
+        """Return what all connections share for TLS; reading the system's store takes a while."""
+        if self._trust is None:
             loop = asyncio.get_running_loop()
 
             def report(problem: str) -> None:
-                loop.call_soon_threadsafe(self._report, problem)
+                loop.call_soon_threadsafe(self.report, problem)
 
-            self._context = asyncio.ensure_future(
-                asyncio.to_thread(trust_everyone_the_system_trusts, report, self._ca_file)
+            self._trust = asyncio.ensure_future(
+                asyncio.to_thread(load_trust, report, self._network)
             )
-        return await asyncio.shield(self._context)
+        return await asyncio.shield(self._trust)
 
-    def _upstream(self, url: str, context: ssl.SSLContext | None) -> httpcore.Proxy | None:
-        """Read a proxy's URL; `None`, and a report, when we cannot go through it."""
-        try:
-            proxy = httpx.Proxy(url) if place(url) else None
-        except (httpx.InvalidURL, ValueError):
-            proxy = None
-        if proxy is None:
-            reason = "its address cannot be read"
-        elif proxy.url.scheme.startswith("socks") and not importlib.util.find_spec("socksio"):
-            reason = "SOCKS needs the package socksio"
-        else:
-            return httpcore.Proxy(
-                httpcore.URL(
-                    scheme=proxy.url.raw_scheme,
-                    host=proxy.url.raw_host,
-                    port=proxy.url.port,
-                    target=proxy.url.raw_path,
-                ),
-                auth=proxy.raw_auth,
-                headers=proxy.headers.raw,
-                ssl_context=context if proxy.url.scheme == "https" else None,
-            )
-        self._unusable.add(url)
-        self._report(f"The proxy this machine names is not used: {reason}.")
+    @cached_property
+    def _proxies(self) -> Proxies:
+        return find_proxies(self.report, self._network.proxy)
+
+
+def _dialer(
+    proxy: ProxyAddress | None, url: httpx.URL, context: ssl.SSLContext | None
+) -> Dialer | None:
+    """What connects through `proxy`; `None` where a plain connection is made."""
+    if proxy is None:
         return None
+    match proxy.scheme:
+        case "unix":
+            return UnixSocket(proxy)
+        case "socks5":
+            return Socks(proxy)
+        case "http" | "https" if url.scheme == "https":
+            return Tunnel(proxy, context)
+        case _:
+            return None
+
+
+def _forwarder(
+    proxy: ProxyAddress | None, url: httpx.URL, context: ssl.SSLContext | None
+) -> httpcore.Proxy | None:
+    """The proxy that is handed requests whole, as it is done without TLS."""
+    if proxy is None or proxy.scheme not in ("http", "https") or url.scheme == "https":
+        return None
+    login = (proxy.username.encode(), proxy.password.encode()) if proxy.has_login else None
+    return httpcore.Proxy(
+        httpcore.URL(scheme=proxy.scheme, host=proxy.host, port=proxy.port, target="/"),
+        auth=login,
+        ssl_context=context if proxy.scheme == "https" else None,
+    )
 
 
 class ReapingPool(httpcore.AsyncConnectionPool):

@@ -17,6 +17,7 @@ import httpcore
 import httpx
 
 from lsp_completions.connections import Connections
+from lsp_completions.dialers import why_proxy_refused
 from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
@@ -29,7 +30,7 @@ from lsp_completions.errors import (
 )
 from lsp_completions.event_stream import BOM, MAX_BYTES, chunks_of, line_events, stream_events
 from lsp_completions.failures import explain
-from lsp_completions.network import place
+from lsp_completions.network import is_loopback, place
 from lsp_completions.providers.base import Event, HttpRequest
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ _JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl"
 _PAGES = ("text/html", "application/xhtml+xml")
 # What our HTTP library says itself about the body.
 _FRAMING = ("content-length", "transfer-encoding")
+# What must not be read on the way.
+_CREDENTIALS = ("authorization", "api-key", "x-api-key")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*")
 
 
@@ -158,9 +161,8 @@ class Exchange:
                 await self._attempt(request)
             return
         except _NETWORK_TROUBLE as error:
-            failure = explain(
-                error, host=self._host, proxy=self._connections.proxy_for(request.url)
-            )
+            proxy = await self._connections.proxy_for(request.url)
+            failure = explain(error, host=self._host, proxy=proxy.address if proxy else None)
             log.debug("%s (%s)", failure, type(error).__name__)
         # Outside the handler: httpx's exception may quote a header, so ours keeps no link to it.
         raise failure
@@ -175,6 +177,12 @@ class Exchange:
         url = _read_url(self._request.url)
         if url is None:
             raise ConfigurationError("The endpoint must be a URL: https:// or http:// and a host.")
+        if (
+            url.scheme == "http"
+            and not is_loopback(url.host.lower().rstrip("."))
+            and any(name.lower() in _CREDENTIALS for name, _ in self._request.headers)
+        ):
+            self._connections.warn_of_plain_text(self._host)
         return self._connections.client.build_request(
             self._request.method,
             url,
@@ -217,6 +225,8 @@ class Exchange:
                 pass
 
     async def _read(self, response: httpx.Response) -> None:
+        if response.status_code == 407:
+            await self._read_proxy_refusal(response)
         if response.is_redirect:
             raise UnexpectedReply(
                 f"{self._host} redirects to {_target(response)}, which is not followed: the token"
@@ -233,6 +243,16 @@ class Exchange:
             raise self._web_page()
         else:
             await self._read_whole(response, declared_page=media_type in _PAGES)
+
+    async def _read_proxy_refusal(self, response: httpx.Response) -> None:
+        """Raise what a proxy says that is handed requests whole."""
+        found = await self._connections.proxy_for(response.request.url)
+        if found is not None and found.address.scheme in ("http", "https"):
+            schemes = [
+                value.partition(" ")[0] for value in response.headers.get_list("proxy-authenticate")
+            ]
+            why = why_proxy_refused(found.address, 407, "", schemes, self._host)
+            raise Unreachable(f"The proxy {found.address.place} {why}.")
 
     async def _read_refusal(self, response: httpx.Response) -> None:
         """Raise `Refused` with the beginning of the body, as far as it comes in time."""

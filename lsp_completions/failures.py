@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import httpx
 
+from lsp_completions.certificates import why_untrusted
 from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
@@ -21,19 +22,18 @@ from lsp_completions.errors import (
     UnexpectedReply,
     Unreachable,
 )
-from lsp_completions.network import is_loopback, place
+from lsp_completions.network import is_loopback
+from lsp_completions.proxy_address import ProxyAddress
 
 
-def explain(error: Exception, *, host: str, proxy: str | None) -> CompletionsError:
+def explain(error: Exception, *, host: str, proxy: ProxyAddress | None) -> CompletionsError:
     """Turn `error`, met on the way to `host`, into ours."""
-    way = f"{host} through the proxy {place(proxy)}" if proxy else host
+    way = f"{host} through the proxy {proxy.place}" if proxy else host
     match error:
         case httpx.ConnectTimeout():
             return Unreachable(f"No connection to {way} in time.")
         case httpx.TimeoutException():
             return TimedOut(f"{host} did not answer in time.")
-        case httpx.ProxyError():
-            return Unreachable(f"The proxy {place(proxy or '')} refused to connect: {error}.")
         case httpx.ConnectError():
             reason = _reason(error)
             end = "" if reason.endswith("?") else "."
@@ -49,7 +49,10 @@ def explain(error: Exception, *, host: str, proxy: str | None) -> CompletionsErr
         case httpx.RemoteProtocolError():
             return UnexpectedReply(f"{host} does not speak HTTP as expected.")
         case _:
-            return Interrupted(f"The connection to {host} broke: {_reason(error)}.")
+            reason = _reason(error)
+            if "clientCertificate" in reason:
+                return Unreachable(f"No connection to {host}: {reason}.")
+            return Interrupted(f"The connection to {host} broke: {reason}.")
 
 
 def _reason(error: BaseException) -> str:
@@ -57,10 +60,11 @@ def _reason(error: BaseException) -> str:
     for cause in causes:
         match cause:
             case ssl.SSLCertVerificationError():
-                reason = getattr(cause, "verify_message", "") or cause.reason or str(cause)
+                return f"its certificate {why_untrusted(cause)}"
+            case ssl.SSLError() if _wants_ours(cause):
                 return (
-                    f"its certificate is not trusted ({reason});"
-                    " a company's own authority belongs in the system's store or in SSL_CERT_FILE"
+                    "it wants a client certificate, or another one; name its file in"
+                    " `clientCertificate`"
                 )
             case ssl.SSLError():
                 reason = (cause.reason or str(cause)).replace("_", " ").lower()
@@ -88,6 +92,15 @@ def _reason(error: BaseException) -> str:
     # On this machine it is the user who starts it.
     here = errno.ECONNREFUSED in numbers and tried and all(map(is_loopback, tried))
     return f"{reason}; is it running?" if here else reason
+
+
+# What servers say of the certificate we showed, or did not show (RFC 8446, 6.2).
+_OF_OURS = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN")
+
+
+def _wants_ours(error: ssl.SSLError) -> bool:
+    reason = error.reason or ""
+    return "ALERT" in reason and reason.endswith(_OF_OURS)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from lsp_completions.patterns import flaw_of
+from lsp_completions.proxy_address import ProxyAddress, read_proxy_address
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -189,6 +190,42 @@ class Address:
         else:
             return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyKind:
+    """The address of a proxy, which may hold a password; a blank one counts as not set."""
+
+    values: str = "address such as `http://proxy.example.com:3128`, or `none`"
+
+    def read(self, value: object, wrong: Wrong) -> ProxyAddress | None:
+        """The address, taken apart."""
+        if (text := _text(value, wrong)) is None or not text:
+            return None
+        try:
+            return read_proxy_address(text)
+        except ValueError as flaw:
+            wrong(str(flaw))
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """Certificates: where they are, or their text in many lines; a blank one counts as not set."""
+
+    values: str = "path of a file or folder, or text of certificates (PEM)"
+
+    def read(self, value: object, wrong: Wrong) -> str | None:
+        """The path or the text."""
+        if (text := _text(value, wrong)) is None:
+            return None
+        if "PRIVATE KEY-----" in text:
+            wrong("must not hold a private key; certificates are enough")
+            return None
+        if not text.isprintable() and "-----BEGIN CERTIFICATE-----" not in text:
+            wrong("must be a path, or the text of certificates from its -----BEGIN line on")
+            return None
+        return text or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, at_hand, complete
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
+from lsp_completions.network import network_of
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.markers import without_unfinished_marker
@@ -144,7 +145,7 @@ async def complete_once(
         first_event=settings.first_event_timeout,
         total=settings.total_timeout,
     )
-    transport = Transport(report=report)
+    transport = Transport(report=report, network=network_of(settings))
     watch = Watch(lambda asked: transport.events(asked, timeouts))
     generations = Generations(watch.open_stream)
     async with AsyncExitStack() as closing:

@@ -23,6 +23,7 @@ from lsp_completions.configuration import SECTION, load_user_layers, resolve_for
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
+from lsp_completions.network import network_of
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
@@ -405,6 +406,7 @@ class CompletionServer(Server):
         self.gate.follow(self.settings, self.roots)
         for problem in problems:
             self.notices.problem(str(problem))
+        self.transport.use(network_of(self.settings))
         if (missing := self.backend.choose(self.settings)) is not None:
             self.notices.problem(missing)
         logging.getLogger().setLevel(self.settings.log_level.value.upper())

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from lsp_completions.kinds import (
     Address,
+    Certificates,
     Choice,
     Duration,
     Flag,
@@ -20,6 +21,7 @@ from lsp_completions.kinds import (
     Kind,
     Number,
     PathPatterns,
+    ProxyKind,
     Secret,
     Text,
     Texts,
@@ -29,6 +31,7 @@ from lsp_completions.kinds import (
     quoted,
     step,
 )
+from lsp_completions.proxy_address import ProxyAddress
 
 LONGEST_WAIT = 600  # seconds; nobody watches a cursor for longer
 
@@ -324,19 +327,20 @@ class Settings:
             "716 when not set, and 200 with `local`.",
         ),
     )
-    proxy: str | None = field(
+    proxy: ProxyAddress | None = field(
         default=None,
         metadata=_knob(
-            Text(),
-            "The proxy on the way to the model, in place of the environment's.",
+            ProxyKind(),
+            "The proxy on the way to the model, in place of the environment's: `http://`, "
+            "`https://`, `socks5://` or `unix:/path`, and `none` for no proxy at all.",
             guarded=True,
         ),
     )
     ca_file: str | None = field(
         default=None,
         metadata=_knob(
-            Text(),
-            "Authorities to trust beside the system's: a file of certificates (PEM) or their text.",
+            Certificates(),
+            "Authorities to trust beside the system's.",
             guarded=True,
         ),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsp_completions.errors import Interrupted
+from lsp_completions.network import Network
 from lsp_completions.providers.base import Event, HttpRequest
 
 if TYPE_CHECKING:
@@ -46,14 +47,15 @@ class Transport:
         self,
         *,
         max_connections: int = 10,  # an editor has one or two in flight; streams may outlive it
-        ca_file: str | None = None,
+        network: Network = Network(),  # noqa: B008 - frozen
         report: Callable[[str], None] = log.warning,
     ) -> None:
         self._max_connections = max_connections
-        self._ca_file = ca_file
+        self._network = network
         self._report = report
         self._connections: asyncio.Future[Connections] | None = None
         self._exchanges: set[Exchange] = set()
+        self._retiring: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def events(self, request: HttpRequest, timeouts: Timeouts) -> AsyncGenerator[Event, None]:
@@ -83,9 +85,29 @@ class Transport:
 
         Worth a task of its own once the editor has settled: it takes some 100 ms.
         """
-        if self._connections is None:
-            self._connections = asyncio.ensure_future(self._build())
-        return await asyncio.shield(self._connections)
+        while True:
+            if self._connections is None:
+                self._connections = asyncio.ensure_future(self._build(self._network))
+            building = self._connections
+            connections = await asyncio.shield(building)
+            if building is self._connections:  # and not left behind meanwhile
+                return connections
+
+    def use(self, network: Network) -> None:
+        """Go by `network` from the next request on; what is under way goes on as it began."""
+        if network == self._network:
+            return
+        self._network = network
+        if self._connections is not None:
+            task = asyncio.create_task(self._retire(self._connections), name="old connections")
+            self._retiring.add(task)
+            task.add_done_callback(self._retiring.discard)
+            self._connections = None
+
+    async def _retire(self, connections: "asyncio.Future[Connections]") -> None:
+        if exchanges := list(self._exchanges):
+            await asyncio.wait([exchange.task for exchange in exchanges])
+        await (await connections).aclose()
 
     async def aclose(self) -> None:
         """Hang up on all exchanges and close all connections."""
@@ -95,14 +117,16 @@ class Transport:
             exchange.cancel()
         if exchanges:
             await asyncio.wait([exchange.task for exchange in exchanges])
+        if self._retiring:
+            await asyncio.wait(self._retiring)
         if self._connections is not None:
             await (await self._connections).aclose()
 
-    async def _build(self) -> "Connections":
+    async def _build(self, network: Network) -> "Connections":
         await asyncio.to_thread(_import_what_speaks_http)
         from lsp_completions.connections import Connections
 
-        return Connections(limit=self._max_connections, report=self._report, ca_file=self._ca_file)
+        return Connections(limit=self._max_connections, report=self._report, network=network)
 
 
 def _import_what_speaks_http() -> None:

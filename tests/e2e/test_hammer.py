@@ -20,6 +20,7 @@ import pytest
 import trustme
 
 from lsp_completions.connections import OverPool, ReapingPool
+from lsp_completions.network import Network
 from lsp_completions.providers.base import HttpRequest
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.sourcegraph import TOKEN, Answer, Gate, Reply, Script, StandIn, json_page
@@ -67,7 +68,7 @@ def tls(request: pytest.FixtureRequest) -> bool:
 )
 async def test_nothing_is_lost(blows: Blows, tls: bool, authority: "Authority") -> None:
     async with authority.instance(tls) as instance:
-        transport = Transport(max_connections=POOL, ca_file=authority.file)
+        transport = Transport(max_connections=POOL, network=Network(ca_file=authority.file))
         read = reader_through(transport, instance)
         await read()
 

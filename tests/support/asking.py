@@ -13,6 +13,7 @@ from lsp_completions.errors import (
     TimedOut,
     Unreachable,
 )
+from lsp_completions.network import Network
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.raw_http import RawServer, Reply
@@ -43,7 +44,9 @@ async def read_from(*replies: Reply, timeouts: Timeouts = PATIENT, **changes: An
 class opened:  # noqa: N801 - used as a function
     """A transport that is closed in the end."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, ca_file: str | None = None, **options: Any) -> None:
+        if ca_file is not None:
+            options["network"] = Network(ca_file=ca_file)
         self._transport = Transport(**options)
 
     async def __aenter__(self) -> Transport:
