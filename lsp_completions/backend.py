@@ -88,7 +88,7 @@ class Backend:
                 raise error
             case Embedded(local, process):
                 at = await process.ready(self._progress)
-                return local.served(at.url, at.key, model_path=str(at.model_path))
+                return local.served(at.url, at.key, model_path=str(at.model_path), fim=at.fim)
             case provider:
                 return provider
 

@@ -27,6 +27,7 @@ from lsp_completions import __version__, model_files
 from lsp_completions.errors import ConfigurationError, LocalModelFailed
 from lsp_completions.kinds import Secret, quoted
 from lsp_completions.model_process import Address, Exit
+from lsp_completions.pipeline.templates import FimTokens
 
 START = 120.0  # seconds; a large model comes from a cold disk
 ANSWER = 5.0  # seconds; a process that is alive answers within milliseconds
@@ -46,6 +47,8 @@ class Endpoint:
     url: str
     key: Secret
     model_path: Path
+    fim: FimTokens | None = None
+    """What the model has to fill in the middle with; `None` when nobody could tell."""
 
 
 class LocalModel:
@@ -230,6 +233,7 @@ class Lease:
             url=f"http://127.0.0.1:{address.port}",
             key=Secret(address.key),
             model_path=Path(address.model),
+            fim=address.fim,
         )
         self._reader = reader
         self._writer = writer

@@ -22,6 +22,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+from lsp_completions.gguf import fim_tokens
+from lsp_completions.pipeline.templates import FimTokens
+
 # Seconds until the first lease, for whoever started the process and is about to take it.
 FIRST_LEASE = 10.0
 # Seconds without a lease: an editor that restarts its server finds the model loaded.
@@ -72,13 +75,16 @@ class Address:
     key: str = field(repr=False)
     """A random text that proves both sides to each other, and is the key of the HTTP API."""
     model: str
+    fim: FimTokens | None = None
+    """What the model has to fill in the middle with; `None` when its file does not tell."""
 
     @staticmethod
     def read(file: Path) -> "Address | None":
         """The address in a file; `None` when there is none that can be read."""
         try:
-            address = Address(**json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            read = json.loads(file.read_text(encoding="utf-8"))
+            address = Address(**{**read, "fim": _fim_tokens(read.get("fim"))})
+        except (OSError, ValueError, TypeError, AttributeError):
             return None
         numbers = (address.pid, address.control_port, address.port)
         texts = (address.key, address.model)
@@ -105,6 +111,17 @@ class Address:
     def proof(self, role: str, challenge: str) -> str:
         """What only those who know the key can answer to a challenge."""
         return hmac.new(self.key.encode(), f"{role} {challenge}".encode(), "sha256").hexdigest()
+
+
+def _fim_tokens(read: Any) -> FimTokens | None:
+    """Tokens as they were put into JSON."""
+    if read is None:
+        return None
+    tokens = FimTokens(**{**read, "others": tuple(read["others"])})
+    texts = (tokens.prefix, tokens.suffix, tokens.middle, tokens.model_name, *tokens.others)
+    if not all(type(text) is str for text in texts):
+        raise TypeError("something other than texts")
+    return tokens
 
 
 class Leases:
@@ -210,6 +227,8 @@ async def serve(options: argparse.Namespace) -> NoReturn:
     """Load the model, then serve until nobody needs it any more."""
     key = secrets.token_urlsafe(32)
     _engine, port = load(options.model, key)  # it serves as long as somebody holds it
+    # After the engine, so that it is known to be a model, and here, so that it is read once.
+    fim = fim_tokens(options.model)
 
     leases: Leases
     control = await asyncio.start_server(
@@ -221,6 +240,7 @@ async def serve(options: argparse.Namespace) -> NoReturn:
         port=port,
         key=key,
         model=str(options.model),
+        fim=fim,
     )
     leases = Leases(address, no_lease=options.no_lease, idle=options.idle)
     leases.wait_for_first(options.first_lease)

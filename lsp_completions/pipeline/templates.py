@@ -1,6 +1,7 @@
 """Model families: how each was taught to fill in the middle, one row each.
 
-A family is found by the model's name. A model of no known family continues plain text.
+A family is found by the tokens in a model's file, else by the model's name. A model of no known
+family continues plain text.
 """
 
 from dataclasses import dataclass
@@ -43,12 +44,67 @@ class Family:
         return "{suffix}" in self.template
 
 
-def family_of(model: str) -> Family:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FimTokens:
+    """The tokens that a model file has to fill in the middle with, as its vocabulary writes them.
+
+    Empty texts are those of a model that has none with that purpose.
+    """
+
+    prefix: str = ""
+    suffix: str = ""
+    middle: str = ""
+    others: tuple[str, ...] = ()
+    """Which of `FRAME_TOKENS` it has."""
+    model_name: str = ""
+    """What the file says that the model is called."""
+
+
+def family_with(tokens: FimTokens, *names: str) -> Family:
+    """The family of a model by the tokens it has; of several with the same ones, by its `names`.
+
+    A family's prompt is made only of tokens that the model has. Where no family's is, prefix and
+    suffix stand between the model's own tokens, the prefix first, as all but a few were taught.
+    """
+    own = {tokens.prefix, tokens.suffix, tokens.middle} - {""}
+    has = own.union(tokens.others)
+    fitting = [family for family in FAMILIES if own <= _frame_of(family) <= has]
+    for name in (*names, tokens.model_name):
+        if (family := family_of(name)) in fitting:
+            return family
+    if not own:
+        # Other models than Codestral have its tokens as well, and never learnt what they mean.
+        return PLAIN
+    alike = [family for family in FAMILIES if own <= _frame_of(family)]
+    # Tokens that several families share say little, unless others of one's prompt are there too.
+    sure = [family for family in fitting if len(alike) == 1 or own < _frame_of(family)]
+    return sure[0] if sure else _between(tokens)
+
+
+def _between(tokens: FimTokens) -> Family:
+    prefix, suffix, middle = (
+        token.replace("{", "{{").replace("}", "}}")
+        for token in (tokens.prefix, tokens.suffix, tokens.middle)
+    )
+    own = (tokens.prefix, tokens.suffix, tokens.middle)
+    return Family(
+        name="its own tokens",
+        models=(),
+        template=f"{prefix}{{excerpts}}{{prefix}}{suffix}{{suffix}}{middle}",
+        excerpts_end="\n\n",
+        special_tokens=(*own, *PLAIN.special_tokens),
+        stop_sequences=(*PLAIN.stop_sequences[:3], tokens.prefix),
+    )
+
+
+def family_of(model: str | Family) -> Family:
     """The family of a model by its name, which providers write in many ways.
 
     `fireworks/starcoder-16b`, `fireworks::v1::deepseek-coder-v2-lite-base` and `qwen2.5-coder:7b`
-    are all found.
+    are all found. Where the family itself is known, that is it.
     """
+    if isinstance(model, Family):
+        return model
     model = model.lower()
     return next(
         (family for family in FAMILIES if any(part in model for part in family.models)), PLAIN
@@ -186,3 +242,15 @@ PLAIN = Family(
     # Not `</s>`, which is a tag of HTML.
     stop_sequences=("<|endoftext|>", "<|end_of_text|>", "<|im_end|>", "<|eot_id|>"),
 )
+
+
+def _frame_of(family: Family) -> set[str]:
+    """The tokens that a family's prompts are made of."""
+    made_of = family.template + family.repository + family.excerpt
+    tokens = (token.strip() for token in family.special_tokens)
+    return {token for token in tokens if token in made_of and token[0] in "<["}
+
+
+# What prompts are made of in some family; which of it a model knows, tells families apart that
+# fill in the middle with the same tokens.
+FRAME_TOKENS = tuple(sorted(set().union(*map(_frame_of, FAMILIES))))

@@ -6,6 +6,7 @@ from typing import Protocol
 from lsp_completions.errors import ProviderError, Reply
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.pipeline.templates import Family
 from lsp_completions.settings import Settings
 
 
@@ -70,8 +71,11 @@ class Provider(Protocol):
         """The model asked for; empty means the provider's default."""
 
     @property
-    def prompts_for(self) -> str:
-        """The model whose form of prompt is understood: the one asked for, or the usual default."""
+    def prompts_for(self) -> str | Family:
+        """The model whose form of prompt is understood: the one asked for, or the usual default.
+
+        Its family, where that is known from elsewhere than the model's name.
+        """
 
     @property
     def limits(self) -> Limits:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from lsp_completions.errors import Reply
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
+from lsp_completions.pipeline.templates import Family
 from lsp_completions.providers.base import Event, HttpRequest, Limits
 from lsp_completions.providers.own_server import OwnServer, continued
 
@@ -24,8 +25,8 @@ class LlamaCpp(OwnServer):
     name: str = "llama.cpp"
     infill: bool = True
     """Let the server put the prompt into the model's form."""
-    prompts_for: str = ""
-    """Else the model whose form the prompt gets here; empty continues plain text."""
+    prompts_for: str | Family = ""
+    """Else the model or family whose form the prompt gets here; empty continues plain text."""
     limits: Limits = USUAL_LIMITS
     finishes_reading: bool = False
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from lsp_completions.kinds import Secret
+from lsp_completions.pipeline.templates import FimTokens, family_with
 from lsp_completions.providers.base import Limits
 from lsp_completions.providers.llama_cpp import LlamaCpp
 
@@ -19,7 +20,7 @@ class Local:
     model_path: str | None = None
     """The user's own model file, as it was written; `None` means the installed one."""
     model: str = ""
-    """Whose form prompts get, where the file's name does not tell."""
+    """What the model is, where the file does not tell."""
     temperature: float | None = None
     top_k: int | None = None
     top_p: float | None = None
@@ -31,8 +32,14 @@ class Local:
         """The provider's name in the settings."""
         return "local"
 
-    def served(self, url: str, key: Secret, *, model_path: str) -> LlamaCpp:
-        """The provider, now that the model in the file `model_path` listens at `url`."""
+    def served(
+        self, url: str, key: Secret, *, model_path: str, fim: FimTokens | None = None
+    ) -> LlamaCpp:
+        """The provider, now that the model in the file `model_path` listens at `url`.
+
+        `fim` says what the file holds to fill in the middle with. Only where that is `None`, as
+        nobody could tell, the form of prompts goes by the name alone.
+        """
         name = re.split(r"[/\\]", model_path)[-1].removesuffix(".gguf")
         return LlamaCpp(
             name=self.name,
@@ -41,7 +48,7 @@ class Local:
             key=key,
             # `/infill` would cut the prompt to the size of a batch, which is small to stay lively.
             infill=False,
-            prompts_for=self.model or name,
+            prompts_for=(self.model or name if fim is None else family_with(fim, self.model, name)),
             limits=LIMITS,
             finishes_reading=True,
             temperature=self.temperature,

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -23,7 +24,10 @@ from lsp_completions.errors import ConfigurationError, LocalModelFailed
 from lsp_completions.generations import Generations
 from lsp_completions.local_model import Endpoint, LocalModel, Place
 from lsp_completions.model_process import Address
+from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.prompt import build_prompt
+from lsp_completions.pipeline.templates import family_of
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.llama_cpp import FIELDS
 from lsp_completions.providers.local import Local
@@ -33,6 +37,7 @@ from lsp_completions.transport import Timeouts, Transport
 from tests.support.llama_server import model_file
 from tests.support.lsp_client import LspClient
 from tests.support.model_host import OPTIONS, Host
+from tests.support.tiny_gguf import tiny_model
 
 PATIENCE = 60.0  # seconds before a test that waits gives up
 PATIENT = Timeouts(connect=PATIENCE, first_event=PATIENCE, total=PATIENCE)
@@ -251,6 +256,111 @@ async def test_requests_that_come_together_wait_for_one_start(machine: Machine) 
     assert len(said) == 1
 
 
+# ---- filling in the middle
+
+QWEN = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+FILES = [
+    pytest.param("notes.gguf", QWEN, {}, id="usual tokens, and a name that says nothing"),
+    pytest.param("qwen2.5-coder.gguf", (), {}, id="a name that says so, and no tokens"),
+    pytest.param("notes.gguf", ("▁<PRE>", "▁<SUF>", "▁<MID>"), {}, id="tokens with a space"),
+    pytest.param("starcoder.gguf", QWEN, {}, id="usual tokens, and another one's name"),
+    pytest.param(
+        "notes.gguf",
+        ("{before}", "{after}", "{now}"),
+        {"fim_pre": "{before}", "fim_suf": "{after}", "fim_mid": "{now}"},
+        id="tokens of its own, named by number",
+    ),
+]
+
+
+def tiny(folder: Path, name: str, tokens: tuple[str, ...], keys: dict[str, str]) -> Path:
+    """A model that says `filled` where its last token stands, and else `plain`."""
+    file = folder / name
+    answers = {tokens[2]: "filled"} if tokens else {}
+    file.write_bytes(tiny_model(tokens, answers=answers, **keys))
+    return file
+
+
+@pytest.mark.parametrize(("name", "tokens", "keys"), FILES)
+async def test_the_engine_reads_the_file_s_own_tokens_in_order(
+    machine: Machine, tmp_path: Path, name: str, tokens: tuple[str, ...], keys: dict[str, str]
+) -> None:
+    at = await machine.local(tiny(tmp_path, name, tokens, keys)).ready()
+    # Whoever comes to a model that runs already is told the same.
+    assert await machine.local(at.model_path).ready() == at
+    provider = Local().served(at.url, at.key, model_path=str(at.model_path), fim=at.fim)
+    context = context_at(
+        Document.open("file:///sums.py", "python", 1, "a = b\n+ c"),
+        4,
+        path="sums.py",
+        windows=Windows(prefix_chars=100, suffix_chars=100),
+    )
+    prompt = build_prompt(context, family=family_of(provider.prompts_for))
+    sent = json.loads(provider.request(prompt, max_tokens=4).body)["prompt"]
+    headers = {"Authorization": f"Bearer {at.key.reveal()}"}
+    async with httpx.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as client:
+        body = {"content": sent, "parse_special": True, "with_pieces": True}
+        reply = await client.post(f"{at.url}/tokenize", json=body)
+    pieces = [token["piece"] for token in reply.json()["tokens"]]
+    framed = [piece for piece in pieces if piece in tokens]
+    assert framed == list(tokens)
+    assert (await completed(at, sent))["content"].strip() == ("filled" if tokens else "plain")
+    before, _, after = sent.partition(tokens[1]) if tokens else (sent, "", "")
+    assert before.endswith("a = ")
+    assert after == (f"b\n+ c{tokens[2]}" if tokens else "")
+
+
+@on_unix
+@pytest.mark.parametrize(("name", "tokens", "keys"), FILES)
+def test_editors_and_the_command_line_get_what_is_filled_in(
+    tmp_path: Path, name: str, tokens: tuple[str, ...], keys: dict[str, str]
+) -> None:
+    model = tiny(tmp_path, name, tokens, keys)
+    said = "filled" if tokens else "plain"
+    options = {"provider": "local", "modelPath": str(model)}
+    environment = {
+        **os.environ,
+        "XDG_RUNTIME_DIR": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+    command = [sys.executable, "-m", "lsp_completions"]
+    document = {
+        "uri": "file:///a.py",
+        "languageId": "python",
+        "version": 1,
+        "text": "a = \nb = 1\n",
+    }
+    with LspClient.start(command, env=environment) as client:
+        client.initialize(initializationOptions={**options, "totalTimeout": PATIENCE})
+        client.notify("textDocument/didOpen", {"textDocument": document})
+        asked = {
+            "textDocument": {"uri": document["uri"]},
+            "position": {"line": 0, "character": 4},
+            "context": {"triggerKind": 1},
+        }
+        id = client.send("textDocument/inlineCompletion", asked)
+        items = client.take(id, timeout=PATIENCE)["result"]["items"]
+        assert [item["insertText"].strip() for item in items] == [said]
+
+        (tmp_path / "config" / "lsp-completions").mkdir(parents=True)
+        config = tmp_path / "config" / "lsp-completions" / "config.toml"
+        config.write_text(
+            "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
+        )
+        (tmp_path / "a.py").write_text(str(document["text"]))
+        ran = subprocess.run(
+            [*command, "complete", "--json", "a.py:1:5"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert json.loads(ran.stdout)["text"].strip() == said
+
+
 # ---- nothing is left behind
 
 
@@ -391,6 +501,15 @@ async def test_an_address_that_is_out_of_date(machine: Machine) -> None:
         pytest.param(
             '{"pid": 1, "control_port": "22", "port": 1, "key": "k", "model": "m"}',
             id="wrong types",
+        ),
+        pytest.param(
+            '{"pid": 1, "control_port": 22, "port": 1, "key": "k", "model": "m", "fim": [1]}',
+            id="tokens that are none",
+        ),
+        pytest.param(
+            '{"pid": 1, "control_port": 22, "port": 1, "key": "k", "model": "m",'
+            ' "fim": {"prefix": 1, "others": []}}',
+            id="tokens that are no texts",
         ),
     ],
 )
