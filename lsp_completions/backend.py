@@ -1,15 +1,29 @@
-"""Who answers: the provider that the settings choose, or the embedded model once it runs."""
+"""Who answers: the provider that the settings choose, or the embedded model once it runs.
 
+A Sourcegraph instance is asked in the way that it says it wants to be.
+"""
+
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from lsp_completions import model_files
-from lsp_completions.errors import ConfigurationError
+from lsp_completions.errors import ConfigurationError, SwitchedOff
 from lsp_completions.local_model import LocalModel
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.choice import half_set_up, provider_for
 from lsp_completions.providers.local import Local
+from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.providers.sourcegraph_site import (
+    Site,
+    completion_model,
+    fitted,
+    switched_off,
+)
 from lsp_completions.settings import Api, Settings
+from lsp_completions.site import Sites
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,11 +34,30 @@ class Embedded:
     process: LocalModel
 
 
-class Backend:
-    """What was chosen. `progress` is given a sentence when the model has to be started first."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitting:
+    """How an instance of which this is known is to be asked."""
 
-    def __init__(self, progress: Callable[[str], None]) -> None:
+    instance: Sourcegraph
+    site: Site
+    provider: Sourcegraph
+
+
+class Backend:
+    """What was chosen. `progress` is given a sentence when the model has to be started first.
+
+    `sites` knows what instances say about themselves; `tell` is given a sentence about what an
+    instance has in the place of what was chosen.
+    """
+
+    def __init__(
+        self, progress: Callable[[str], None], *, sites: Sites, tell: Callable[[str], None]
+    ) -> None:
         self._progress = progress
+        self._sites = sites
+        self._tell = tell
+        self._told: str | None = None
+        self._fitting: Fitting | None = None
         self._chosen: Provider | Embedded | ConfigurationError = ConfigurationError("Nothing set.")
         self._left: list[LocalModel] = []
 
@@ -43,6 +76,22 @@ class Backend:
                 return local.name
             case provider:
                 return provider.name
+
+    @property
+    def model(self) -> str:
+        """The name of the model that answers; empty where nobody knows it."""
+        match self._chosen:
+            case ConfigurationError():
+                return ""
+            case Embedded(local, _):
+                return local.model
+            case Sourcegraph() as instance:
+                fitting = self._fitting
+                if fitting is None or fitting.instance != instance:
+                    return instance.model
+                return fitting.provider.model or fitting.provider.default_model
+            case provider:
+                return provider.model
 
     @property
     def is_local(self) -> bool:
@@ -78,9 +127,15 @@ class Backend:
             return Embedded(chosen, before.process)
         return Embedded(chosen, LocalModel(chosen.model_path))
 
-    async def provider(self) -> Provider:
-        """Whom to ask; waits for the embedded model to start.
+    def get_ready(self) -> None:
+        """Have a Sourcegraph instance asked for what the first completion needs to know."""
+        if isinstance(self._chosen, Sourcegraph):
+            self._sites.known(self._chosen)
 
+    async def provider(self, *, at_most: float | None = None) -> Provider:
+        """Whom to ask; waits for the embedded model to start, and a little for an instance.
+
+        That is for `at_most` so many seconds, and by default for as long as `sites` has patience.
         Raises `ConfigurationError` when there is nobody, `LocalModelFailed` when it cannot start.
         """
         match self._chosen:
@@ -89,8 +144,35 @@ class Backend:
             case Embedded(local, process):
                 at = await process.ready(self._progress)
                 return local.served(at.url, at.key, model_path=str(at.model_path), fim=at.fim)
+            case Sourcegraph() as instance:
+                return self._fitted(instance, await self._sites.site(instance, at_most=at_most))
             case provider:
                 return provider
+
+    def replaced(self, provider: Provider) -> None:
+        """What `provider` was asked for was refused: an instance may have changed its mind."""
+        if isinstance(provider, Sourcegraph):
+            self._sites.forget(provider)
+
+    def _fitted(self, instance: Sourcegraph, site: Site) -> Sourcegraph:
+        if (reason := switched_off(site)) is not None:
+            raise SwitchedOff(reason)
+        fitting = self._fitting
+        if fitting is None or fitting.site is not site or fitting.instance != instance:
+            choice = completion_model(site, instance.model)
+            if isinstance(choice, ConfigurationError):
+                raise choice
+            provider = fitted(instance, site, choice)
+            if fitting is None or fitting.provider != provider:
+                model, version = choice.model or "its own model", provider.api_version
+                log.info("Asking %s for %s, API version %s", site.host, model, version)
+            self._fitting = Fitting(instance, site, provider)
+            # Once, until there is nothing to tell or something else.
+            if choice.notice is not None and choice.notice != self._told:
+                self._tell(choice.notice)
+            self._told = choice.notice
+            return provider
+        return fitting.provider
 
     async def aclose(self) -> None:
         """Leave the embedded model, which ends when nobody else uses it."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from lsp_completions.errors import ProviderError
+from lsp_completions.errors import NotAttributed, ProviderError
 from lsp_completions.generations import Generation, Generations
 from lsp_completions.pipeline import postprocess
 from lsp_completions.pipeline.context import Windows, context_at
@@ -24,9 +24,6 @@ from lsp_completions.pipeline.templates import family_of
 from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Multiline, Settings
-
-# Characters beside the two windows: with the usual ones, what a window of 2,048 tokens can hold.
-ROOM_FOR_EXCERPTS = 1256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,16 +96,18 @@ async def complete(request: Request, generations: Generations) -> Outcome:
         (),
         family=family_of(provider.prompts_for),
         repository=settings.repository,
-        budget_chars=limits.prefix_chars + limits.suffix_chars + ROOM_FOR_EXCERPTS,
+        budget_chars=limits.prefix_chars + limits.suffix_chars + limits.excerpt_chars,
         single_line=mode is Mode.LINE,
     )
 
     generation = generations.start(provider, prompt, max_tokens=limits.max_tokens)
     collector = Collector(context, mode, markers=prompt.special_tokens)
     try:
-        candidate = await first_good(generation, collector, ends)
+        candidate = await first_good(generation, collector, ends, early=provider.shows_early)
     except TimeoutError:
         return Skipped(reason=SkipReason.TOO_SLOW)
+    except NotAttributed:
+        return Skipped(reason=SkipReason.NOT_ATTRIBUTED)
     finally:
         generation.close()
     if candidate is None:
@@ -131,25 +130,29 @@ async def complete(request: Request, generations: Generations) -> Outcome:
 
 
 async def first_good(
-    generation: Generation, collector: Collector, ends: float | None
+    generation: Generation, collector: Collector, ends: float | None, *, early: bool = True
 ) -> Candidate | None:
     """The first candidate good enough to show; when time is up, or at a failure, the best so far.
 
     `ends` is a time of the event loop. With nothing to show for it, the failure or `TimeoutError`
-    is raised.
+    is raised. Where nothing may be shown `early`, only a stream that has ended well counts.
     """
     index = 0
+    good: Candidate | None = None
     try:
         async with asyncio.timeout_at(ends):
             while (chunk := await generation.chunk(index)) is not None:
                 index += 1
-                if (candidate := collector.feed(chunk)) is not None:
-                    return candidate
+                good = good or collector.feed(chunk)
+                if good is not None and early:
+                    return good
+    except NotAttributed:
+        raise
     except (TimeoutError, ProviderError):
-        if (candidate := collector.end(cut_off=True)) is not None:
+        if early and (candidate := collector.end(cut_off=True)) is not None:
             return candidate
         raise
-    return collector.end()
+    return good or collector.end()
 
 
 def including(selection: Selection, edit: Edit, cursor: int) -> Edit:

@@ -3,6 +3,7 @@
     CompletionsError
     ├── InvalidParams            a request's parameters make no sense
     ├── ConfigurationError       settings that prevent any request
+    │   └── SwitchedOff          the administrator does not let code be completed
     └── ProviderError            the provider could not be reached or said no
         ├── Unreachable          no connection: name, refusal, certificate
         ├── TimedOut             connected, but the answer did not come in time
@@ -12,7 +13,8 @@
         └── Refused              a status other than success, or an error inside the stream
             ├── NotAuthorized    the token is missing, wrong or not allowed
             ├── RateLimited      too many requests
-            └── UnknownApiVersion the server does not speak the version we asked for
+            ├── UnknownApiVersion the server does not speak the version we asked for
+            └── NotAttributed    what was suggested may not be shown
 
 No message, and no `repr`, holds a token or code.
 """
@@ -30,6 +32,10 @@ class InvalidParams(CompletionsError):
 
 class ConfigurationError(CompletionsError):
     """The settings prevent any request; the message says what to set."""
+
+
+class SwitchedOff(ConfigurationError):
+    """The administrator does not let code be completed; it ends when he allows it again."""
 
 
 class ProviderError(CompletionsError):
@@ -89,3 +95,7 @@ class RateLimited(Refused):
 
 class UnknownApiVersion(Refused):
     """The server does not speak the API version we asked for."""
+
+
+class NotAttributed(Refused):
+    """Nobody could say where the suggested code comes from, so none of it may be shown."""

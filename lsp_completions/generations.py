@@ -25,6 +25,7 @@ class Generation:
         prompt: Prompt,
         ask: Callable[[Provider], AsyncGenerator[Event, None]],
         instead: dict[Provider, Provider],
+        replaced: Callable[[Provider], None],
     ) -> None:
         self.provider = provider
         self.prompt = prompt
@@ -32,6 +33,7 @@ class Generation:
         """Nobody reads it any more; it ends when the provider has read the prompt."""
         self._ask = ask
         self._instead = instead
+        self._replaced = replaced
         self._chunks: list[Chunk] = []
         self._error: CompletionsError | None = None
         self._ended = False
@@ -99,6 +101,7 @@ class Generation:
         if other == refuser:
             return None
         self._instead[refuser] = other
+        self._replaced(refuser)
         # Another model may not understand this prompt: this request tells what was refused, and
         # the next one is written for that model.
         return other if other.prompts_for == refuser.prompts_for else None
@@ -124,10 +127,18 @@ class Generation:
 
 
 class Generations:
-    """All running streams of this process."""
+    """All running streams of this process. `replaced` is told of a provider that somebody else
+    answers for from now on, since it refused.
+    """
 
-    def __init__(self, open_stream: Callable[[HttpRequest], AsyncGenerator[Event, None]]) -> None:
+    def __init__(
+        self,
+        open_stream: Callable[[HttpRequest], AsyncGenerator[Event, None]],
+        *,
+        replaced: Callable[[Provider], None] = lambda _: None,
+    ) -> None:
         self._open_stream = open_stream
+        self._replaced = replaced
         self._running: set[Generation] = set()
         self._instead: dict[Provider, Provider] = {}
 
@@ -140,7 +151,7 @@ class Generations:
         def ask(whom: Provider) -> AsyncGenerator[Event, None]:
             return self._open_stream(whom.request(prompt, max_tokens=max_tokens))
 
-        generation = Generation(provider, prompt, ask, self._instead)
+        generation = Generation(provider, prompt, ask, self._instead, self._replaced)
         self._running.add(generation)
         generation.task.add_done_callback(lambda _: self._running.discard(generation))
         return generation

@@ -21,6 +21,7 @@ from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.settings import Settings
 from lsp_completions.sharing import behind_links, rules_of, why_kept_back
+from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
 
 
@@ -147,13 +148,15 @@ async def complete_once(
     )
     transport = Transport(report=report, network=network_of(settings))
     watch = Watch(lambda asked: transport.events(asked, timeouts))
-    generations = Generations(watch.open_stream)
+    sites = Sites(transport.events)
+    backend = Backend(progress, sites=sites, tell=report)
+    generations = Generations(watch.open_stream, replaced=backend.replaced)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(transport.aclose)
+        closing.push_async_callback(sites.aclose)
         closing.push_async_callback(generations.aclose)
         # A server is as ready as this when its editor asks.
         await transport.prepared()
-        backend = Backend(progress)
         closing.push_async_callback(backend.aclose)
         if (missing := backend.choose(settings)) is not None:
             report(missing)
@@ -174,7 +177,9 @@ async def complete_once(
             show(edit)
 
         completing = asyncio.create_task(complete(request, generations))
-        following = asyncio.create_task(watch.follow(request, show_growing))
+        following = asyncio.create_task(
+            watch.follow(request, show_growing if provider.shows_early else _not_yet)
+        )
         try:
             await asyncio.wait([completing, following], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -249,6 +254,10 @@ class Watch:
                 text = without_unfinished_marker(edit.new_text)
                 if text.strip():
                     show(replace(edit, new_text=text))
+
+
+def _not_yet(_: Edit) -> None:
+    """What may not be shown before all of it has come."""
 
 
 def _replay(heard: Iterable[Heard]) -> Callable[[HttpRequest], AsyncGenerator[Event, None]]:

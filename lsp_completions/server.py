@@ -34,6 +34,7 @@ from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.session import Documents, Suggestions, Turns, Typing
 from lsp_completions.settings import Layer, Menu, Settings, keys
 from lsp_completions.sharing import Gate
+from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,6 @@ class CompletionServer(Server):
 
         self.notices = Notices(self._warn)
         self.settings = Settings()
-        self.backend = Backend(self._show_progress)
         self._introduced = False
         self._progressing: set[asyncio.Task[None]] = set()
         self._user_layers: list[Layer] = []
@@ -104,10 +104,13 @@ class CompletionServer(Server):
         self._settings_known = asyncio.Event()
 
         self.transport = Transport(report=self.notices.problem)
-        self.generations = Generations(self._open_stream)
+        self.sites = Sites(self.transport.events)
+        self.backend = Backend(self._show_progress, sites=self.sites, tell=self.notices.problem)
+        self.generations = Generations(self._open_stream, replaced=self.backend.replaced)
         self.on_stop += [
             self._end_progress,
             self.generations.aclose,
+            self.sites.aclose,
             self.transport.aclose,
             self.backend.aclose,
         ]
@@ -168,6 +171,7 @@ class CompletionServer(Server):
             self.notices.failed(problem)
         # What speaks HTTP takes longer to import than an answer may take.
         await self.transport.prepared()
+        self.backend.get_ready()
 
     # ---- documents
 
@@ -244,7 +248,7 @@ class CompletionServer(Server):
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
                 ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
-                detail=self.settings.model or self.backend.name,
+                detail=self.backend.model or self.backend.name,
                 is_incomplete=not outcome.complete,
             )
         if outcome.reason is SkipReason.SUPERSEDED:
@@ -306,7 +310,7 @@ class CompletionServer(Server):
             offset=offset,
             path=display_path(query.uri, self.roots),
             settings=self.settings,
-            provider=self._provider,
+            provider=partial(self._provider, self._patience(method)),
             current=partial(self.documents.get, query.uri),
             selection=selection,
             deadline=self.settings.menu_deadline if method == MENU else None,
@@ -325,8 +329,13 @@ class CompletionServer(Server):
                 return Skipped(reason=reason)
         return await complete(request, self.generations)
 
-    async def _provider(self) -> Provider:
-        provider = await self.backend.provider()
+    def _patience(self, method: str) -> float:
+        """How long to wait for what an instance says about itself: most is for the completion."""
+        settings = self.settings
+        return (settings.menu_deadline if method == MENU else settings.total_timeout) / 3
+
+    async def _provider(self, patience: float) -> Provider:
+        provider = await self.backend.provider(at_most=patience)
         if self.backend.is_local and self.settings.provider is None:
             await asyncio.to_thread(self._introduce, provider)
         return provider
@@ -409,6 +418,8 @@ class CompletionServer(Server):
         self.transport.use(network_of(self.settings))
         if (missing := self.backend.choose(self.settings)) is not None:
             self.notices.problem(missing)
+        if self._settings_known.is_set():
+            self.backend.get_ready()
         logging.getLogger().setLevel(self.settings.log_level.value.upper())
 
     # ---- to the user
@@ -447,7 +458,7 @@ class CompletionServer(Server):
         await asyncio.gather(*self._progressing, return_exceptions=True)
 
 
-PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW)
+PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)
 MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON)
 
 

@@ -184,13 +184,12 @@ class Settings:
             "How many tokens `ollama` makes room for; its own choice when not set.",
         ),
     )
-    # A version the instance does not know is refused, and every instance knows 1.
-    api_version: int = field(
-        default=1,
+    api_version: int | None = field(
+        default=None,
         metadata=_knob(
             Number(whole=True, least=1, most=9),
-            "The version of the completions API to speak: `1` works everywhere, "
-            "`2` and up send less from Sourcegraph 5.8 on.",
+            "The version of the completions API to speak with Sourcegraph; when not set, the one "
+            "that suits the instance.",
         ),
     )
     stream: bool = field(

@@ -14,7 +14,7 @@ from lsp_completions.errors import CompletionsError, Refused
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_pages import FIRST, Question, further, learned
-from lsp_completions.providers.sourcegraph_site import Site, unknown
+from lsp_completions.providers.sourcegraph_site import Site, switched_off, unknown
 from lsp_completions.transport import Timeouts
 
 log = logging.getLogger(__name__)
@@ -24,6 +24,7 @@ TIMEOUTS = Timeouts(connect=5.0, first_event=20.0, total=20.0)
 PATIENCE = 2.0  # seconds that a completion waits at most, of the seven it may take
 LASTS = 3600.0  # seconds; an administrator's change is seen within the hour
 AGAIN = 60.0  # seconds after a failure; twice as long after each further one
+OFF_LASTS = 300.0  # seconds; whoever had it switched on again waits for it
 
 
 class Sites:
@@ -50,10 +51,15 @@ class Sites:
         """What is known by now; has the rest asked, and what is old asked again."""
         return self._inquiry(instance).site
 
-    async def site(self, instance: Sourcegraph) -> Site:
-        """What is known of `instance`, waiting a little where nobody asked it before."""
+    async def site(self, instance: Sourcegraph, *, at_most: float | None = None) -> Site:
+        """What is known of `instance`, waiting a little where nobody asked it before.
+
+        `at_most` is for whoever has less patience: how many seconds to wait from now on.
+        """
         inquiry = self._inquiry(instance)
         left = inquiry.began + self._patience - self._clock()
+        if at_most is not None:
+            left = min(left, at_most)
         if inquiry.task is not None and not inquiry.answered and left > 0:
             # Not the task itself: whoever waits may be cancelled, and others wait for it as well.
             await asyncio.wait({inquiry.task}, timeout=left)
@@ -123,6 +129,8 @@ class _Inquiry:
         if not heard:
             again = min(AGAIN * 2 ** (self._failures - 1), LASTS)
             self.due = min(self.due, self._clock() + again)
+        if switched_off(self.site) is not None:
+            self.due = min(self.due, self._clock() + OFF_LASTS)
 
     async def _ask(
         self,

@@ -26,6 +26,9 @@ class SkipReason(Enum):
     TOO_SLOW = "The model had not answered in time."
     EMPTY = "The model had nothing to add."
     NOTHING_NEW = "The model only repeated what is already there."
+    NOT_ATTRIBUTED = (
+        "The provider could not check where the suggested code comes from, so it is not shown."
+    )
     PROVIDER_FAILED = "The provider could not answer."
 
 

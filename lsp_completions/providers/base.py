@@ -38,9 +38,11 @@ class Limits:
     """How much to send and to ask for, where the settings say nothing."""
 
     # 0.6 and 0.1 of a window of 2,048 tokens, at 3.5 characters each: what the smallest model
-    # in wide use can read, with room left for code from elsewhere.
+    # in wide use can read; what is left of it, and the answer, is for code from elsewhere.
     prefix_chars: int = 4300
     suffix_chars: int = 716
+    excerpt_chars: int = 1256
+    """For code from elsewhere, beside the two."""
     max_tokens: int = 256
     multiline: bool = True
     """Whether blocks are worth asking for."""
@@ -84,6 +86,10 @@ class Provider(Protocol):
     @property
     def finishes_reading(self) -> bool:
         """Whether it reads a prompt to its end although we hung up, and until then nothing else."""
+
+    @property
+    def shows_early(self) -> bool:
+        """Whether its text may be shown before all of it has come and was found good."""
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         """Build the HTTP request that asks for a completion of `prompt`."""

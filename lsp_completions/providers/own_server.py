@@ -70,6 +70,11 @@ class OwnServer:
         return False
 
     @property
+    def shows_early(self) -> bool:
+        """Nobody looks at the text on the way."""
+        return True
+
+    @property
     def base(self) -> str:
         """The address, ready for a path to be added."""
         base = base_of(self.url)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from lsp_completions import __version__
-from lsp_completions.errors import ProviderError, Refused, Reply
+from lsp_completions.errors import NotAttributed, ProviderError, Reply
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
@@ -34,6 +34,10 @@ class Sourcegraph:
     model: str = ""
     default_model: str = ""
     """What the instance completes code with when no model is named, as far as that is known."""
+    form: str = ""
+    """The model whose form prompts have, where the name of the one asked for does not tell."""
+    chats: bool = False
+    """The model wants to be told in words what to do, whatever its name says."""
     api_version: int | None = None
     """From 2 on an event brings what is new; before that, and without a version, all so far."""
     temperature: float | None = None
@@ -46,6 +50,8 @@ class Sourcegraph:
     timeout_ms: int | None = None
     """When the instance is to give up on the model."""
     limits: Limits = USUAL_LIMITS
+    shows_early: bool = True
+    """Whether text may be shown before the instance has looked at all of it."""
     client_name: str = "lsp-completions"
     client_version: str = __version__
     headers: tuple[tuple[str, Secret], ...] = ()
@@ -59,7 +65,7 @@ class Sourcegraph:
     @property
     def prompts_for(self) -> str:
         """The model whose form prompts have: the one asked for, the instance's, or the usual."""
-        return self.model or self.default_model or USUAL_MODEL
+        return self.form or self.model or self.default_model or USUAL_MODEL
 
     @property
     def finishes_reading(self) -> bool:
@@ -109,7 +115,7 @@ class Sourcegraph:
                 raise refusals.explained_text(self._asked, sentence_in(event.data))
             case "attribution-error":
                 # The instance may show no code whose origin it could not check.
-                raise Refused(
+                raise NotAttributed(
                     f"{self._host} could not check where the suggested code comes from, "
                     "so it is not shown."
                 )
@@ -128,7 +134,7 @@ class Sourcegraph:
             return replace(self, api_version=1)
         if self.model and refusals.is_of_model(reply):
             default = refusals.default_model(reply) or self.default_model
-            return replace(self, model="", default_model=default)
+            return replace(self, model="", default_model=default, form="", chats=False)
         return None
 
     def _completion(self, event: Event) -> Chunk | None:

@@ -71,6 +71,7 @@ class Window:
             usual,
             prefix_chars=min(usual.prefix_chars, max(1, int(0.6 * chars))),
             suffix_chars=min(usual.suffix_chars, int(0.1 * chars)),
+            excerpt_chars=min(usual.excerpt_chars, int(0.175 * chars)),
             max_tokens=max_tokens,
         )
 
@@ -171,8 +172,11 @@ def fitted(instance: Sourcegraph, site: Site, choice: ModelChoice) -> Sourcegrap
     return replace(
         instance,
         model=choice.model,
-        default_model="" if choice.model else choice.prompts_for,
+        default_model=_own_model(site) if choice.model else choice.prompts_for,
+        form=choice.prompts_for if choice.model and choice.prompts_for != choice.model else "",
+        chats=choice.kind is Kind.CHATS,
         limits=choice.window.limits,
+        shows_early=not enforces_attribution(site),
         api_version=version,
     )
 
@@ -300,6 +304,12 @@ def _administrators(site: Site, models: Models | None) -> ModelChoice | None:
     if listed:
         return None
     return ModelChoice(model="", prompts_for=USUAL_MODEL, kind=Kind.FILLS_IN)
+
+
+def _own_model(site: Site) -> str:
+    """What the instance completes code with when no model is named; empty where nobody knows."""
+    own = _administrators(site, usable_models(site))
+    return "" if own is None or own.prompts_for == USUAL_MODEL else own.prompts_for
 
 
 def _default(models: Models | None) -> Model | None:

@@ -6,12 +6,18 @@ from lsp_completions import model_files
 from lsp_completions.backend import Backend
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.settings import resolve
+from lsp_completions.site import Sites
+from lsp_completions.transport import Transport
+
+
+def new_backend() -> Backend:
+    return Backend(progress=pytest.fail, sites=Sites(Transport().events), tell=pytest.fail)
 
 
 def backend_for(**given: object) -> Backend:
     settings, problems = resolve([("the test", given)])
     assert not problems
-    backend = Backend(progress=lambda _: None)
+    backend = new_backend()
     backend.choose(settings)
     return backend
 
@@ -60,7 +66,7 @@ def test_what_was_begun_and_not_finished_is_told(
 ) -> None:
     monkeypatch.setattr(model_files, "is_available", lambda: True)
     settings, _ = resolve([("the test", given)])
-    told = Backend(progress=lambda _: None).choose(settings)
+    told = new_backend().choose(settings)
     assert (told is None) if missing is None else (told is not None and missing in told)
 
 

@@ -22,6 +22,7 @@ class Words:
     prompts_for: str = ""
     limits: Limits = field(default_factory=Limits)
     finishes_reading: bool = False
+    shows_early: bool = True
 
     def request(self, prompt: Prompt, *, max_tokens: int) -> HttpRequest:
         return HttpRequest(url=f"http://{self.name}", body=prompt.text.encode(), headers=())

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from lsp_completions.providers.sourcegraph_site import (
     switched_off,
     unknown,
 )
-from lsp_completions.site import AGAIN, LASTS, Sites
+from lsp_completions.site import AGAIN, LASTS, OFF_LASTS, Sites
 from lsp_completions.transport import Transport
 from tests.support.sourcegraph import (
     TOKEN,
@@ -31,37 +30,16 @@ from tests.support.sourcegraph import (
     redirect,
     refusal,
 )
-
-VERSION = "/.api/graphql?SiteProductVersion"
-CLIENT_CONFIG = "/.api/client-config"
-MODELS = "/.api/modelconfig/supported-models.json"
-FEATURES = "/.api/graphql?CodyConfigFeaturesResponse"
-OLDER_MODEL = "/.api/graphql?CurrentSiteCodyLlmConfiguration"
-
-
-def graphql(**site: Any) -> Reply:
-    return json_page({"data": {"site": site}}, content_type="application/json")
-
-
-def config(**said: Any) -> Reply:
-    return json_page({"codyEnabled": True, "autoCompleteEnabled": True, **said})
-
-
-NEW = {
-    VERSION: graphql(productVersion="6.3.1234"),
-    CLIENT_CONFIG: config(modelsAPIEnabled=True, latestSupportedCompletionsStreamAPIVersion=9),
-    MODELS: json_page(
-        {
-            "models": [{"modelRef": "fireworks::v1::starcoder", "capabilities": ["autocomplete"]}],
-            "defaultModels": {"codeCompletion": "fireworks::v1::starcoder"},
-        }
-    ),
-}
-OLD = {
-    VERSION: graphql(productVersion="5.3.9104"),
-    FEATURES: graphql(codyConfigFeatures={"autoComplete": True}),
-    OLDER_MODEL: graphql(codyLLMConfiguration={"completionModel": "fireworks/starcoder"}),
-}
+from tests.support.sourcegraph.pages import (
+    CLIENT_CONFIG,
+    FEATURES,
+    MODELS,
+    NEW,
+    OLD,
+    VERSION,
+    config,
+    graphql,
+)
 
 
 @dataclass
@@ -210,6 +188,18 @@ async def test_it_is_asked_again_after_an_hour_behind_what_is_known() -> None:
         assert switched_off(await it.told_again()) is not None
 
 
+async def test_one_that_is_switched_off_is_asked_again_sooner() -> None:
+    async with asking({**NEW, CLIENT_CONFIG: config(autoCompleteEnabled=False)}) as it:
+        assert switched_off(await it.site()) is not None
+        it.instance.pages[CLIENT_CONFIG] = config()
+        it.clock.time += OFF_LASTS
+        assert switched_off(await it.told_again()) is None
+        assert it.asked
+        it.clock.time += OFF_LASTS
+        await it.told_again()
+        assert it.asked == []
+
+
 async def test_an_old_instance_is_asked_again_in_the_old_way() -> None:
     async with asking(OLD) as it:
         await it.site()
@@ -271,6 +261,18 @@ async def test_no_patience_at_all() -> None:
     async with asking(NEW, patience=0) as it:
         assert (await it.site()).version is None
         assert (await it.told_again()).version == "6.3.1234"
+
+
+async def test_whoever_has_less_patience_waits_less() -> None:
+    late = replace(NEW[VERSION], delay=3600)
+    async with asking({**NEW, VERSION: late}) as it:
+        site = await it.sites.site(it.provider, at_most=0.01)
+        assert site.version is None
+        waiting = asyncio.create_task(it.site())
+        await it.instance.until(lambda: len(it.instance.requests) == 3)
+        assert not waiting.done()
+        waiting.cancel()
+        await asyncio.wait([waiting])
 
 
 async def test_closing_hangs_up() -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from lsp_completions.errors import ConfigurationError
+from lsp_completions.errors import ConfigurationError, Reply
 from lsp_completions.kinds import Secret
 from lsp_completions.providers.base import Limits
 from lsp_completions.providers.sourcegraph import USUAL_MODEL, Sourcegraph
@@ -317,10 +317,14 @@ def test_nobody_completes_code(site: Site, chosen: str, words: str) -> None:
     ("window", "limits"),
     [
         pytest.param(Window(), Limits(), id="unknown"),
-        pytest.param(SMALL, Limits(prefix_chars=4300, suffix_chars=716), id="the usual one"),
+        pytest.param(
+            SMALL,
+            Limits(prefix_chars=4300, suffix_chars=716, excerpt_chars=1254),
+            id="the usual one",
+        ),
         pytest.param(
             Window(input_tokens=1024, output_tokens=64),
-            Limits(prefix_chars=2150, suffix_chars=358, max_tokens=64),
+            Limits(prefix_chars=2150, suffix_chars=358, excerpt_chars=627, max_tokens=64),
             id="a smaller one",
         ),
         pytest.param(
@@ -328,10 +332,14 @@ def test_nobody_completes_code(site: Site, chosen: str, words: str) -> None:
         ),
         pytest.param(
             Window(input_tokens=9000, chars=1000),
-            Limits(prefix_chars=600, suffix_chars=100),
+            Limits(prefix_chars=600, suffix_chars=100, excerpt_chars=175),
             id="as the administrator tuned it",
         ),
-        pytest.param(Window(chars=1), Limits(prefix_chars=1, suffix_chars=0), id="hardly any"),
+        pytest.param(
+            Window(chars=1),
+            Limits(prefix_chars=1, suffix_chars=0, excerpt_chars=0),
+            id="hardly any",
+        ),
     ],
 )
 def test_limits(window: Window, limits: Limits) -> None:
@@ -387,6 +395,35 @@ def test_fitted_to_what_it_says() -> None:
     assert (provider.model, provider.prompts_for, provider.api_version) == ("", "starcoder", 2)
     assert provider.limits.prefix_chars == 2150
     assert fitted_to(DEFAULT).prompts_for == BASE
+
+
+def test_the_model_s_maker_names_the_form_of_prompts() -> None:
+    provider = fitted_to(DEFAULT, replace(INSTANCE, model="own/fast"))
+    assert (provider.model, provider.prompts_for) == ("own/fast", "qwen2.5-coder-7b")
+    # Refused, it makes way for the instance's own in every respect.
+    refused = Reply(status=400, headers={}, body='model "own/fast" is not supported')
+    other = provider.instead(refused)
+    assert other is not None
+    assert (other.model, other.prompts_for) == ("", BASE)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "chats"),
+    [
+        pytest.param("", False, id="the administrator's"),
+        pytest.param("anthropic/claude-3-haiku", True, id="one that chats"),
+        pytest.param("own/deepseek-r1", True, id="one with the name of another family"),
+    ],
+)
+def test_whether_it_wants_to_be_told_in_words(chosen: str, chats: bool) -> None:
+    site = listing(BASE, *LIST, model("own", "deepseek-r1", "autocomplete", "chat"))
+    assert fitted_to(site, replace(INSTANCE, model=chosen)).chats is chats
+
+
+def test_nothing_is_shown_early_where_its_origin_is_looked_up() -> None:
+    enforced = ClientConfig(attribution=Attribution.ENFORCED)
+    assert not fitted_to(replace(SITE, client_config=enforced)).shows_early
+    assert fitted_to(SITE).shows_early
 
 
 def test_fitted_to_nothing_known() -> None:
