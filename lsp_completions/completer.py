@@ -41,7 +41,8 @@ class Request:
     `offset` is the cursor's, in code points. `path` is what the model is told. `provider` waits
     where the embedded model has to start first. `deadline` is in seconds and for all of it; `None`
     leaves it to the provider's own. `current` gives the document as it is by then;
-    `follow_typing` asks for the edit in that document, and not in the one asked about.
+    `follow_typing` asks for the edit in that document, and not in the one asked about. `by_hand`
+    means that a person wants it now, whatever went wrong before.
     """
 
     document: Document
@@ -53,6 +54,7 @@ class Request:
     selection: Selection | None = None
     deadline: float | None = None
     follow_typing: bool = True
+    by_hand: bool = False
 
 
 async def complete(request: Request, generations: Generations) -> Outcome:
@@ -77,8 +79,13 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     try:
         async with asyncio.timeout_at(ends):
             provider = generations.whom(await request.provider())
+            rest = await generations.back_off.rest(provider.host, by_hand=request.by_hand)
     except TimeoutError:
         return Skipped(reason=SkipReason.TOO_SLOW)
+
+    # Who said no lately is not asked again at every key.
+    if rest is not None:
+        return Skipped(reason=SkipReason.BACKING_OFF, detail=rest)
 
     limits = provider.limits.overridden(settings)
     context = context_at(

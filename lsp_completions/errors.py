@@ -1,25 +1,40 @@
 """What can go wrong, each message a sentence for a person.
 
     CompletionsError
-    ├── InvalidParams            a request's parameters make no sense
-    ├── ConfigurationError       settings that prevent any request
-    │   └── SwitchedOff          the administrator does not let code be completed
-    └── ProviderError            the provider could not be reached or said no
-        ├── Unreachable          no connection: name, refusal, certificate
-        ├── TimedOut             connected, but the answer did not come in time
-        ├── Interrupted          the answer broke off
-        ├── UnexpectedReply      an answer that is not what the API promises (a login page, say)
-        ├── LocalModelFailed     the embedded model could not be installed or started
-        └── Refused              a status other than success, or an error inside the stream
-            ├── NotAuthorized    the token is missing, wrong or not allowed
-            ├── RateLimited      too many requests
-            ├── UnknownApiVersion the server does not speak the version we asked for
-            └── NotAttributed    what was suggested may not be shown
+    ├── InvalidParams              a request's parameters make no sense
+    ├── ConfigurationError         settings that prevent any request
+    │   └── SwitchedOff            the administrator does not let code be completed
+    └── ProviderError              the provider could not be reached or said no
+        ├── Unreachable            no connection: name, refusal, certificate
+        │   └── ProxyNotAuthorized the proxy on the way wants a user name and a password
+        ├── TimedOut               connected, but the answer did not come in time
+        ├── Interrupted            the answer broke off
+        ├── UnexpectedReply        an answer that is not what the API promises
+        │   ├── SignInPage         a page for signing in
+        │   └── Redirected         to another address
+        ├── LocalModelFailed       the embedded model could not be installed or started
+        └── Refused                a status other than success, or an error inside the stream
+            ├── NotAuthorized      the token is missing or wrong
+            │   ├── NotAllowed     it is right, but its owner may not complete code
+            │   ├── SignInNeeded   a gateway before the provider wants its own kind of login
+            │   └── SecondFactorNeeded
+            ├── Blocked            a firewall stopped the request
+            ├── NoSuchApi          nothing answers completions at this address
+            ├── UnknownApiVersion  the server does not speak the version we asked for
+            ├── UnsupportedEditor  the server lets only certain editors ask
+            ├── UnknownModel       the server does not have the model, or not for completions
+            ├── NotUnderstood      the server could make nothing of the request
+            ├── TooLarge           the prompt is too long for the server or its model
+            ├── RateLimited        too many requests
+            ├── ModelFailed        the model behind the server failed
+            ├── GatewayFailed      a gateway had no answer from the server
+            ├── ServerFailed       the server failed
+            └── NotAttributed      what was suggested may not be shown
 
 No message, and no `repr`, holds a token or code.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class CompletionsError(Exception):
@@ -46,6 +61,10 @@ class Unreachable(ProviderError):
     """No connection: unknown name, refusal, certificate."""
 
 
+class ProxyNotAuthorized(Unreachable):
+    """The proxy on the way wants a user name and a password, or others."""
+
+
 class TimedOut(ProviderError):
     """No first event, or no end, within the deadline."""
 
@@ -55,7 +74,15 @@ class Interrupted(ProviderError):
 
 
 class UnexpectedReply(ProviderError):
-    """A reply that is not what the API promises, such as a login page or a redirect."""
+    """A reply that is not what the API promises."""
+
+
+class SignInPage(UnexpectedReply):
+    """A web page in place of a completion, as for signing in."""
+
+
+class Redirected(UnexpectedReply):
+    """The way leads to another address, which is not followed."""
 
 
 class LocalModelFailed(ProviderError):
@@ -66,12 +93,13 @@ class LocalModelFailed(ProviderError):
 class Reply:
     """The head of an HTTP reply that was not a success, for a provider to explain.
 
-    `headers` have lower-case names; `body` is the first 4 KiB, decoded.
+    `headers` have lower-case names; `body` is the first 4 KiB, decoded. It may repeat what was
+    sent, so neither is in the `repr`.
     """
 
     status: int
-    headers: dict[str, str]
-    body: str
+    headers: dict[str, str] = field(repr=False)
+    body: str = field(repr=False)
 
 
 class Refused(ProviderError):
@@ -86,15 +114,63 @@ class Refused(ProviderError):
 
 
 class NotAuthorized(Refused):
-    """The token is missing, wrong or not allowed to complete code."""
+    """The token is missing or wrong."""
+
+
+class NotAllowed(NotAuthorized):
+    """The account may not complete code, or the instance does not."""
+
+
+class SignInNeeded(NotAuthorized):
+    """A gateway before the provider wants its own kind of login."""
+
+
+class SecondFactorNeeded(NotAuthorized):
+    """A gateway before the provider asks for a second factor."""
+
+
+class Blocked(Refused):
+    """A firewall or gateway stopped the request."""
+
+
+class NoSuchApi(Refused):
+    """Nothing answers completions at this address."""
+
+
+class UnknownApiVersion(Refused):
+    """The server does not speak the API version we asked for."""
+
+
+class UnsupportedEditor(Refused):
+    """The server lets only certain editors ask."""
+
+
+class UnknownModel(Refused):
+    """The server does not have the model, or not for completions."""
+
+
+class NotUnderstood(Refused):
+    """The server could make nothing of the request."""
+
+
+class TooLarge(Refused):
+    """The prompt is too long for the server or its model."""
 
 
 class RateLimited(Refused):
     """Too many requests."""
 
 
-class UnknownApiVersion(Refused):
-    """The server does not speak the API version we asked for."""
+class ModelFailed(Refused):
+    """The model behind the server failed, or did not answer it."""
+
+
+class GatewayFailed(Refused):
+    """A gateway before the server had no answer from it."""
+
+
+class ServerFailed(Refused):
+    """The server failed."""
 
 
 class NotAttributed(Refused):

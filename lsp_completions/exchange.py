@@ -22,8 +22,11 @@ from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
     Interrupted,
+    ProxyNotAuthorized,
+    Redirected,
     Refused,
     Reply,
+    SignInPage,
     TimedOut,
     UnexpectedReply,
     Unreachable,
@@ -228,7 +231,7 @@ class Exchange:
         if response.status_code == 407:
             await self._read_proxy_refusal(response)
         if response.is_redirect:
-            raise UnexpectedReply(
+            raise Redirected(
                 f"{self._host} redirects to {_target(response)}, which is not followed: the token"
                 " is for the configured host only. Is the endpoint right?"
             )
@@ -252,7 +255,7 @@ class Exchange:
                 value.partition(" ")[0] for value in response.headers.get_list("proxy-authenticate")
             ]
             why = why_proxy_refused(found.address, 407, "", schemes, self._host)
-            raise Unreachable(f"The proxy {found.address.place} {why}.")
+            raise ProxyNotAuthorized(f"The proxy {found.address.place} {why}.")
 
     async def _read_refusal(self, response: httpx.Response) -> None:
         """Raise `Refused` with the beginning of the body, as far as it comes in time."""
@@ -295,8 +298,8 @@ class Exchange:
             raise UnexpectedReply(f"{self._host} answered {response.status_code} and no text.")
         self._inbox.put_nowait(Event(data=_decoded(body)))
 
-    def _web_page(self) -> UnexpectedReply:
-        return UnexpectedReply(
+    def _web_page(self) -> SignInPage:
+        return SignInPage(
             f"{self._host} answered with a web page, probably a login page."
             " Check the endpoint and the access token."
         )

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 
+from lsp_completions.back_off import BackOff
 from lsp_completions.errors import CompletionsError, ProviderError, Refused, Reply
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
@@ -26,6 +27,7 @@ class Generation:
         ask: Callable[[Provider], AsyncGenerator[Event, None]],
         instead: dict[Provider, Provider],
         replaced: Callable[[Provider], None],
+        back_off: BackOff,
     ) -> None:
         self.provider = provider
         self.prompt = prompt
@@ -38,6 +40,7 @@ class Generation:
         self._error: CompletionsError | None = None
         self._ended = False
         self._news = asyncio.Event()
+        self._attempt = back_off.attempt(provider.host)
         self.task = asyncio.create_task(self._own(), name="generation")
 
     async def chunk(self, index: int) -> Chunk | None:
@@ -57,6 +60,7 @@ class Generation:
         """Hang up. Returns at once; after the end, or a second time, it does nothing."""
         if self._ended:
             return
+        self._attempt.given_up()
         self._end(ProviderError("The request to the provider was given up."))
         if not self._chunks and self.provider.finishes_reading:
             self.abandoned = True
@@ -81,13 +85,14 @@ class Generation:
                 if reply is not None and (other := self._other(reply)) is not None:
                     self.provider = other
                     continue
-                self._end(refused if reply is None else self.provider.refusal(reply))
+                self._fail(refused if reply is None else self.provider.refusal(reply))
             except CompletionsError as error:
-                self._end(error)
+                self._fail(error)
             except Exception as error:  # noqa: BLE001 - one broken reply ends one request
                 kind = type(error).__name__
-                self._end(ProviderError(f"The provider's reply could not be read ({kind})."))
+                self._fail(ProviderError(f"The provider's reply could not be read ({kind})."))
             else:
+                self._attempt.worked()
                 self._end(None)
             return
 
@@ -110,10 +115,18 @@ class Generation:
         async with aclosing(self._ask(self.provider)) as events:
             async for event in events:
                 if (chunk := self.provider.chunk(event)) is not None:
+                    if not self._chunks:
+                        self._attempt.worked()
                     self._chunks.append(chunk)
                     self._tell()
                 if self.abandoned and self._chunks:
                     return
+
+    def _fail(self, error: CompletionsError) -> None:
+        # What goes wrong once nobody waits any more is our hanging up as a rule.
+        if not self._ended:
+            self._attempt.failed(error)
+        self._end(error)
 
     def _end(self, error: CompletionsError | None) -> None:
         if not self._ended:
@@ -137,6 +150,7 @@ class Generations:
         *,
         replaced: Callable[[Provider], None] = lambda _: None,
     ) -> None:
+        self.back_off = BackOff()
         self._open_stream = open_stream
         self._replaced = replaced
         self._running: set[Generation] = set()
@@ -151,7 +165,7 @@ class Generations:
         def ask(whom: Provider) -> AsyncGenerator[Event, None]:
             return self._open_stream(whom.request(prompt, max_tokens=max_tokens))
 
-        generation = Generation(provider, prompt, ask, self._instead, self._replaced)
+        generation = Generation(provider, prompt, ask, self._instead, self._replaced, self.back_off)
         self._running.add(generation)
         generation.task.add_done_callback(lambda _: self._running.discard(generation))
         return generation

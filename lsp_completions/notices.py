@@ -5,13 +5,24 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from lsp_completions.errors import CompletionsError, Interrupted, Refused, TimedOut
+from lsp_completions.errors import (
+    CompletionsError,
+    ConfigurationError,
+    GatewayFailed,
+    Interrupted,
+    ModelFailed,
+    RateLimited,
+    Refused,
+    ServerFailed,
+    TimedOut,
+)
 
 logger = logging.getLogger(__name__)
 
 PATIENCE = 3  # failures in a row before a passing trouble is worth a word
 MOST = 3  # times that a cause which comes and goes is told
 QUIET = 600.0  # seconds, in which that is
+SHORT = 30.0  # seconds; a limit that is over by then is not worth a word
 
 
 class Notices:
@@ -22,8 +33,8 @@ class Notices:
     ) -> None:
         self._show = show
         self._clock = clock
-        self._told: set[str] = set()
-        self._times: dict[str, deque[float]] = {}  # when each cause was told lately
+        self._told: set[tuple[str, ...]] = set()
+        self._times: dict[tuple[str, ...], deque[float]] = {}  # when each cause was told lately
         self._failures = 0
 
     def failed(self, error: CompletionsError) -> None:
@@ -31,18 +42,24 @@ class Notices:
         self._failures += 1
         logger.info("%s", error)
         if not _passes(error) or self._failures >= PATIENCE:
-            self._tell(type(error).__name__, str(error))
+            self._tell(_cause_of(error), str(error))
 
     def worked(self) -> None:
         """A completion came: what was told may be told again when it comes back."""
         self._failures = 0
         self._told.clear()
 
+    def changed(self) -> None:
+        """The user changed something: whether that has helped is worth a word at once."""
+        self._told = {cause for cause in self._told if cause[0] == SETTINGS}
+        for cause in [cause for cause in self._times if cause[0] != SETTINGS]:
+            del self._times[cause]
+
     def problem(self, sentence: str) -> None:
         """Something in the settings or the environment cannot be used."""
-        self._tell(sentence, sentence)
+        self._tell((SETTINGS, sentence), sentence)
 
-    def _tell(self, cause: str, sentence: str) -> None:
+    def _tell(self, cause: tuple[str, ...], sentence: str) -> None:
         if cause in self._told:
             return
         self._told.add(cause)
@@ -54,8 +71,27 @@ class Notices:
             self._show(sentence)
 
 
+SETTINGS = "settings"
+
+
+def _cause_of(error: CompletionsError) -> tuple[str, ...]:
+    """What makes two failures the same to a person: their kind, whatever time or trace they name.
+
+    What is wrong with the settings differs by its sentence.
+    """
+    if isinstance(error, ConfigurationError):
+        return SETTINGS, str(error)
+    return (type(error).__name__,)
+
+
 def _passes(error: CompletionsError) -> bool:
     """Whether it may well be gone at the next key."""
-    if isinstance(error, Refused):
-        return error.reply is not None and error.reply.status >= 500
-    return isinstance(error, TimedOut | Interrupted)
+    match error:
+        case RateLimited(retry_after=float(seconds)):
+            return 0 < seconds <= SHORT
+        case TimedOut() | Interrupted() | ModelFailed() | GatewayFailed() | ServerFailed():
+            return True
+        case Refused(reply=reply):
+            return reply is not None and reply.status >= 500
+        case _:
+            return False

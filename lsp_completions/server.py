@@ -31,7 +31,7 @@ from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Sugge
 from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
-from lsp_completions.session import Documents, Suggestions, Turns, Typing
+from lsp_completions.session import Documents, Suggestions, TriggerKinds, Turns, Typing
 from lsp_completions.settings import Layer, Menu, Settings, keys
 from lsp_completions.sharing import Gate
 from lsp_completions.site import Sites
@@ -90,6 +90,7 @@ class CompletionServer(Server):
         self.gate = Gate()
         self.turns = Turns()
         self.typing = Typing()
+        self.trigger_kinds = TriggerKinds()
         self.suggestions = Suggestions()
         self.roots: tuple[str, ...] = ()
         self.shows_inline = False
@@ -206,7 +207,9 @@ class CompletionServer(Server):
     ) -> Coroutine[None, None, types.InlineCompletionList | None]:
         """Ghost text."""
         self.shows_inline = True
-        return self._inline_answer(query, self._begin(query, INLINE))
+        by_hand = self.trigger_kinds.is_by_hand(query.trigger_kind)
+        by_hand = by_hand and not self.typing.just_typed(query.uri, query.position)
+        return self._inline_answer(query, self._begin(query, INLINE, by_hand=by_hand))
 
     async def _inline_answer(
         self, query: CompletionQuery, work: Work
@@ -236,7 +239,7 @@ class CompletionServer(Server):
         if self.settings.menu is Menu.OFF or (self._menu_is_left_to_inline() and not by_hand):
             logger.info("menu: %s", SkipReason.MENU_LEFT_TO_INLINE.value)
             return types.CompletionList(is_incomplete=False, items=[])
-        return self._menu_answer(query, self._begin(query, MENU))
+        return self._menu_answer(query, self._begin(query, MENU, by_hand=by_hand))
 
     async def _menu_answer(self, query: CompletionQuery, work: Work) -> types.CompletionList | None:
         outcome = await work()
@@ -259,13 +262,13 @@ class CompletionServer(Server):
     def _menu_is_left_to_inline(self) -> bool:
         return self.settings.menu is Menu.AUTO and self.shows_inline
 
-    def _begin(self, query: CompletionQuery, method: str) -> Work:
+    def _begin(self, query: CompletionQuery, method: str, *, by_hand: bool) -> Work:
         """Take what the request needs now; awaiting the result of what is returned answers it.
 
         A function and not its coroutine, since a request cancelled at once is never begun.
         """
         began = time.monotonic()
-        prepared = self._prepare(query, method)
+        prepared = self._prepare(query, method, by_hand=by_hand)
         if isinstance(prepared, SkipReason):
             run = partial(_skipped, prepared)
         else:
@@ -285,7 +288,9 @@ class CompletionServer(Server):
 
         return work
 
-    def _prepare(self, query: CompletionQuery, method: str) -> Request | SkipReason:
+    def _prepare(
+        self, query: CompletionQuery, method: str, *, by_hand: bool
+    ) -> Request | SkipReason:
         document = self.documents.get(query.uri)
         if document is None:
             return SkipReason.UNKNOWN_DOCUMENT
@@ -315,6 +320,7 @@ class CompletionServer(Server):
             selection=selection,
             deadline=self.settings.menu_deadline if method == MENU else None,
             follow_typing=method == INLINE,
+            by_hand=by_hand,
         )
 
     async def _complete(self, request: Request) -> Outcome:
@@ -411,7 +417,10 @@ class CompletionServer(Server):
         """Put the settings in force; what is wrong with them is told once."""
         own = [*self._user_layers, ("initializationOptions", section(self._initial_options))]
         editor = ("the editor's settings", self._editor_settings)
+        before = self.settings
         self.settings, problems = resolve_for_editor(own, editor)
+        if self.settings != before:
+            self.try_again()
         self.gate.follow(self.settings, self.roots)
         for problem in problems:
             self.notices.problem(str(problem))
@@ -421,6 +430,11 @@ class CompletionServer(Server):
         if self._settings_known.is_set():
             self.backend.get_ready()
         logging.getLogger().setLevel(self.settings.log_level.value.upper())
+
+    def try_again(self) -> None:
+        """Something changed that may have mended what went wrong, such as a setting or a login."""
+        self.generations.back_off.forget()
+        self.notices.changed()
 
     # ---- to the user
 
@@ -469,5 +483,7 @@ async def _skipped(reason: SkipReason) -> Outcome:
 def _log_outcome(method: str, path: str, outcome: Outcome, began: float) -> None:
     milliseconds = (time.monotonic() - began) * 1000
     what = "suggested" if isinstance(outcome, Suggested) else outcome.reason.value
+    if isinstance(outcome, Skipped) and outcome.reason is SkipReason.BACKING_OFF:
+        what = outcome.detail
     kind = "inline" if method == INLINE else "menu"
     logger.info("%s %s: %s (%.0f ms)", kind, path, what, milliseconds)

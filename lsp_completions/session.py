@@ -151,6 +151,22 @@ class Typing:
         )
 
 
+class TriggerKinds:
+    """The kinds that the editor gives its requests for ghost text, to tell which are by hand.
+
+    Since LSP 3.18 those by hand have kind 1 and automatic ones kind 2; older clients say 0 and 1.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def is_by_hand(self, kind: int | None) -> bool:
+        """Whether a request of this kind may be by hand; 1 may be, unless 0 was seen."""
+        if kind is not None:
+            self._seen.add(kind)
+        return kind == 0 or (kind == 1 and 0 not in self._seen)
+
+
 class Suggestions:
     """The suggestions lately shown, by the id that the editor reports when one is accepted."""
 

@@ -29,6 +29,7 @@ class SkipReason(Enum):
     NOT_ATTRIBUTED = (
         "The provider could not check where the suggested code comes from, so it is not shown."
     )
+    BACKING_OFF = "The provider is left alone for a while, because it failed."
     PROVIDER_FAILED = "The provider could not answer."
 
 

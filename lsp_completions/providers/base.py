@@ -69,6 +69,10 @@ class Provider(Protocol):
         """The provider's name in the settings."""
 
     @property
+    def host(self) -> str:
+        """Whom we ask, as messages name it."""
+
+    @property
     def model(self) -> str:
         """The model asked for; empty means the provider's default."""
 

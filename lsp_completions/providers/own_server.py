@@ -11,12 +11,22 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from lsp_completions.errors import (
+    GatewayFailed,
+    NoSuchApi,
+    NotAllowed,
     NotAuthorized,
     ProviderError,
+    ProxyNotAuthorized,
     RateLimited,
+    Redirected,
     Refused,
     Reply,
+    ServerFailed,
+    SignInNeeded,
+    SignInPage,
+    TooLarge,
     UnexpectedReply,
+    UnknownModel,
 )
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
@@ -29,6 +39,7 @@ from lsp_completions.providers.wire import (
     first_sentence,
     host_of,
     is_page,
+    kind_of,
     sentence_in,
     with_added,
 )
@@ -134,7 +145,7 @@ class OwnServer:
         text = "" if page else sentence_in(reply.body)
         match reply.status:
             case 401 | 403 if page:
-                return NotAuthorized(
+                return SignInNeeded(
                     f"A gateway before {self.host} asks to sign in. It has to let requests with a "
                     "key pass, or wants a header, which the setting `headers` can add.",
                     reply=reply,
@@ -142,35 +153,35 @@ class OwnServer:
             case 401:
                 return self._not_authorized(reply)
             case 402:
-                return Refused(f"The account at {self.host} has no credit left.", reply=reply)
+                return NotAllowed(f"The account at {self.host} has no credit left.", reply=reply)
             case 403:
-                return NotAuthorized(
+                return NotAllowed(
                     f"{self.host} does not let you complete code{self._said(text)}", reply=reply
                 )
             case 404 | 405 if not _MODEL.search(text):
-                return Refused(
+                return NoSuchApi(
                     f"There is no completions API at {self.base}. Check the setting `url`, and "
                     "whether `provider` names the API that is spoken there.",
                     reply=reply,
                 )
             case 407:
-                return Refused(
-                    f"The proxy on the way to {self.host} asks for a user name and a password.",
-                    reply=reply,
+                return ProxyNotAuthorized(
+                    f"The proxy on the way to {self.host} wants a user name and a password, or "
+                    "others."
                 )
             case 413:
                 return self._too_long(reply)
             case 429:
                 return self._rate_limited(text, reply)
             case 502 | 503 | 504 if page:
-                return Refused(
+                return GatewayFailed(
                     f"A gateway before {self.host} had no answer from it ({reply.status}).",
                     reply=reply,
                 )
             case 503 if "loading" in text.lower():
-                return Refused(f"{self.host} is still loading its model.", reply=reply)
+                return ServerFailed(f"{self.host} is still loading its model.", reply=reply)
             case status if 300 <= status < 400:
-                return UnexpectedReply(
+                return Redirected(
                     f"{self.host} sends requests on to another address. "
                     "Set `url` to the address where it is now."
                 )
@@ -188,11 +199,12 @@ class OwnServer:
                 if self.model
                 else "has no model ready, or wants to be told which"
             )
-            return Refused(f"{self.host} {has_not}. {self.GET_MODEL}", reply=reply)
+            return UnknownModel(f"{self.host} {has_not}. {self.GET_MODEL}", reply=reply)
         if _AUTHORIZATION.search(text):
             return self._not_authorized(reply)
         status = f" (status {reply.status})" if reply is not None else ""
-        return Refused(
+        kind = kind_of(reply.status) if reply is not None else Refused
+        return kind(
             f"{self.host} could not complete the code{status}{self._said(text)}",
             reply=reply,
             retry_after=retry_after(reply.headers) if reply is not None else None,
@@ -201,7 +213,7 @@ class OwnServer:
     def no_completion(self, body: str) -> ProviderError:
         """What to raise for a success that is no completion."""
         if is_page(body):
-            return UnexpectedReply(
+            return SignInPage(
                 f"{self.host} answered with a web page. Check the setting `url`, and whether "
                 "`provider` names the API that is spoken there."
             )
@@ -215,8 +227,8 @@ class OwnServer:
         )
         return NotAuthorized(sentence, reply=reply)
 
-    def _too_long(self, reply: Reply | None) -> Refused:
-        return Refused(
+    def _too_long(self, reply: Reply | None) -> TooLarge:
+        return TooLarge(
             f"The prompt is too long for the model at {self.host}. Give it more context there, "
             "or lower the setting `prefixChars`.",
             reply=reply,
@@ -224,7 +236,7 @@ class OwnServer:
 
     def _rate_limited(self, text: str, reply: Reply | None) -> RateLimited:
         seconds = retry_after(reply.headers if reply is not None else {}, text)
-        when = "" if seconds is None else f" It takes more in {in_words(seconds)}."
+        when = "" if not seconds else f" It takes more in {in_words(seconds)}."
         return RateLimited(
             f"{self.host} takes no more requests for now, because a limit is reached.{when}",
             reply=reply,

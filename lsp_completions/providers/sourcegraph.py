@@ -63,6 +63,11 @@ class Sourcegraph:
         return "sourcegraph"
 
     @property
+    def host(self) -> str:
+        """Whom we ask, as messages name it."""
+        return host_of(self.endpoint)
+
+    @property
     def prompts_for(self) -> str:
         """The model whose form prompts have: the one asked for, the instance's, or the usual."""
         return self.form or self.model or self.default_model or USUAL_MODEL
@@ -116,7 +121,7 @@ class Sourcegraph:
             case "attribution-error":
                 # The instance may show no code whose origin it could not check.
                 raise NotAttributed(
-                    f"{self._host} could not check where the suggested code comes from, "
+                    f"{self.host} could not check where the suggested code comes from, "
                     "so it is not shown."
                 )
             case _:
@@ -190,7 +195,7 @@ class Sourcegraph:
     def _asked(self) -> refusals.Asked:
         return refusals.Asked(
             endpoint=self._base,
-            host=self._host,
+            host=self.host,
             model=self.model,
             api_version=self.api_version,
             token=self.token,
@@ -199,7 +204,3 @@ class Sourcegraph:
     @property
     def _base(self) -> str:
         return base_of(self.endpoint)
-
-    @property
-    def _host(self) -> str:
-        return host_of(self.endpoint)

@@ -8,17 +8,30 @@ import re
 from dataclasses import dataclass
 
 from lsp_completions.errors import (
+    Blocked,
+    GatewayFailed,
+    ModelFailed,
+    NoSuchApi,
+    NotAllowed,
     NotAuthorized,
     ProviderError,
+    ProxyNotAuthorized,
     RateLimited,
+    Redirected,
     Refused,
     Reply,
+    SecondFactorNeeded,
+    SignInNeeded,
+    SignInPage,
+    TooLarge,
     UnexpectedReply,
     UnknownApiVersion,
+    UnknownModel,
+    UnsupportedEditor,
 )
 from lsp_completions.kinds import Secret
 from lsp_completions.providers.retry_after import in_words, retry_after
-from lsp_completions.providers.wire import first_sentence, is_page, sentence_in
+from lsp_completions.providers.wire import first_sentence, is_page, kind_of, sentence_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,64 +51,68 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
     page = is_page(reply.body, reply.headers.get("content-type", ""))
     text = "" if page else sentence_in(reply.body)
 
-    def refused(sentence: str, kind: type[Refused] = Refused) -> Refused:
+    def refused(kind: type[Refused], sentence: str) -> Refused:
         return kind(sentence, reply=reply)
 
     match status:
         case 401 if _wants_second_factor(reply):
             return refused(
+                SecondFactorNeeded,
                 f"A gateway before {host} asks for a second factor. "
                 "Sign in to it in a browser, then try again.",
-                NotAuthorized,
             )
         case 401 if page:
             return refused(
+                SignInNeeded,
                 f"A gateway before {host} asks to sign in. It has to let requests with an access "
                 "token pass, or wants a header, which the setting `headers` can add.",
-                NotAuthorized,
             )
         case 401:
             return _not_authorized(asked, text, reply)
         case 403 if page:
             return refused(
+                Blocked,
                 f"A firewall or gateway before {host} stopped the request. "
-                "Ask those who run it to let completions pass."
+                "Ask those who run it to let completions pass.",
             )
         case 403:
-            return refused(
-                f"{host} does not let you complete code{_said(text, asked)}", NotAuthorized
-            )
+            return refused(NotAllowed, f"{host} does not let you complete code{_said(text, asked)}")
         case 404 | 405:
             return refused(
+                NoSuchApi,
                 f"There is no completions API at {asked.endpoint}. Check the setting `endpoint`; "
-                "if it is right, the instance is too old, or does without Cody."
+                "if it is right, the instance is too old, or does without Cody.",
             )
         case 406 if _CONTEXT_FILTERS.search(text):
             return refused(
+                UnsupportedEditor,
                 f"{host} has context filters and, before version 5.6, lets only certain editors "
-                "complete code. Its administrator can update it."
+                "complete code. Its administrator can update it.",
             )
         case 406:
             return refused(
+                UnknownApiVersion,
                 f"{host} does not speak this version of its completions API. "
                 f"Lower the setting `apiVersion`, now {asked.api_version}; every instance knows 1.",
-                UnknownApiVersion,
             )
         case 407:
-            return refused(f"The proxy on the way to {host} asks for a user name and a password.")
+            return ProxyNotAuthorized(
+                f"The proxy on the way to {host} wants a user name and a password, or others."
+            )
         case 413:
             return refused(
-                f"The request was too large for {host}. Lower the setting `prefixChars`."
+                TooLarge, f"The request was too large for {host}. Lower the setting `prefixChars`."
             )
         case 429:
             return _rate_limited(asked, text, reply)
         case 502 | 503 | 504 if page:
             return refused(
+                GatewayFailed,
                 f"A gateway before {host} had no answer from it ({status}). "
-                "The instance may be starting, or have too much to do."
+                "The instance may be starting, or have too much to do.",
             )
         case _ if 300 <= status < 400:
-            return UnexpectedReply(
+            return Redirected(
                 f"{host} sends requests on to another address. "
                 "Set `endpoint` to the address where it is now."
             )
@@ -109,15 +126,26 @@ def explained_text(asked: Asked, text: str, reply: Reply | None = None) -> Refus
     if _MODEL.search(text):
         return _unsupported_model(asked, text, reply)
     if (upstream := _UPSTREAM.search(text)) is not None:
-        return Refused(
+        return ModelFailed(
             f"The model behind {asked.host} failed with status {upstream[1]}{_trace(reply)}. "
             "If that goes on, the instance's administrator can find out why.",
             reply=reply,
         )
     if _AUTHORIZATION.search(text):
         return _not_authorized(asked, text, reply)
+    # Below 500 it is the request that is spoken of.
+    late = reply is None or reply.status == 408 or reply.status >= 500
+    if late and _BROKE_OFF.search(text):
+        return ModelFailed(
+            f"{asked.host} lost its connection to the model{_trace(reply)}.", reply=reply
+        )
+    if late and _TOO_LATE.search(text):
+        return ModelFailed(
+            f"The model behind {asked.host} did not answer in time{_trace(reply)}.", reply=reply
+        )
     status = f" (status {reply.status}{_trace(reply)})" if reply is not None else ""
-    return Refused(
+    kind = kind_of(reply.status) if reply is not None else Refused
+    return kind(
         f"{asked.host} could not complete the code{status}{_said(text, asked)}",
         reply=reply,
         retry_after=retry_after(reply.headers) if reply is not None else None,
@@ -127,7 +155,7 @@ def explained_text(asked: Asked, text: str, reply: Reply | None = None) -> Refus
 def explained_body(asked: Asked, body: str) -> ProviderError:
     """A success whose body is no completion; some gateways say no that way."""
     if is_page(body):
-        return UnexpectedReply(
+        return SignInPage(
             f"{asked.host} answered with a web page, as for signing in. Check the setting "
             "`endpoint`, and whether a gateway before it lets access tokens pass."
         )
@@ -158,8 +186,11 @@ def default_model(reply: Reply) -> str:
 
 def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthorized:
     if "not enabled" in text:
-        sentence = f"{asked.host} does not complete code for this account{_said(text, asked)}"
-    elif asked.token is None:
+        return NotAllowed(
+            f"{asked.host} does not complete code for this account{_said(text, asked)}",
+            reply=reply,
+        )
+    if asked.token is None:
         sentence = (
             f"{asked.host} wants an access token. Create one at {_token_page(asked)} and put it "
             "into SRC_ACCESS_TOKEN or the setting `accessToken`."
@@ -174,19 +205,21 @@ def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthoriz
 
 def _rate_limited(asked: Asked, text: str, reply: Reply | None) -> RateLimited:
     seconds = retry_after(reply.headers if reply is not None else {}, text)
-    when = "" if seconds is None else f" It takes more in {in_words(seconds)}."
+    when = "" if not seconds else f" It takes more in {in_words(seconds)}."
+    free = reply is not None and reply.headers.get("x-is-cody-pro-user", "").lower() == "false"
+    more = " A paid plan has a higher one." if free else ""
     return RateLimited(
-        f"{asked.host} takes no more requests for now, because a limit is reached.{when}",
+        f"{asked.host} takes no more requests for now, because a limit is reached.{more}{when}",
         reply=reply,
         retry_after=seconds,
     )
 
 
-def _unsupported_model(asked: Asked, text: str, reply: Reply | None) -> Refused:
+def _unsupported_model(asked: Asked, text: str, reply: Reply | None) -> UnknownModel:
     default = _DEFAULT_MODEL.search(text)
     choice = f"; its own choice is {default[1]}" if default else ""
     model = f"the model {asked.model}" if asked.model else "its own choice of a model"
-    return Refused(
+    return UnknownModel(
         f"{asked.host} cannot complete code with {model}{choice}. "
         "Name another in the setting `model`, or none.",
         reply=reply,
@@ -225,6 +258,8 @@ _MODEL = re.compile(
 _DEFAULT_MODEL = re.compile(r'default:? "([^"\s]{1,100})"')
 _CONTEXT_FILTERS = re.compile(r"ignore|filter|compatib", re.IGNORECASE)
 _UPSTREAM = re.compile(r"unexpected status code (\d{3})")
+_BROKE_OFF = re.compile(r"\bgoaway\b|connection (reset|refused)|unexpected eof|broken pipe", re.I)
+_TOO_LATE = re.compile(r"deadline exceeded|timed? ?out|timeout", re.IGNORECASE)
 _FAILURE = re.compile(r"fail|error|invalid|denied|exceed|unavailable|timed? ?out", re.IGNORECASE)
 _AUTHORIZATION = re.compile(
     r"invalid access token|requires authentication|unauthori[sz]ed|cody is not enabled",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from lsp_completions import __version__
+from lsp_completions.errors import NotUnderstood, Refused, ServerFailed
 from lsp_completions.kinds import Secret
 
 USER_AGENT = f"lsp-completions/{__version__}"
@@ -67,6 +68,13 @@ def first_sentence(text: str, secret: Secret | None) -> str:
     if secret is not None:
         text = text.replace(secret.reveal().strip(), repr(secret))
     return re.split(r"[{\[<`\"\n]", text)[0][:160].strip(" .:;,")
+
+
+def kind_of(status: int) -> type[Refused]:
+    """What a refusal is where its status alone tells."""
+    if status >= 500:
+        return ServerFailed
+    return NotUnderstood if status in (400, 422) else Refused
 
 
 def is_page(body: str, content_type: str = "") -> bool:

@@ -421,15 +421,22 @@ def test_a_failure_is_told_once_until_it_has_worked_again(reply: Any, said: str)
     for editor in running_editor(NEOVIM):
         editor.instance.script = reply
         at = editor.open("x = <cursor>\n")
+        by_itself = {**at, "context": {"triggerKind": 2}}
         for _ in range(3):
-            assert editor.client.result(INLINE, at) == {"items": []}
+            assert editor.client.result(INLINE, by_itself) == {"items": []}
+        assert editor.asked == 1
         assert said in editor.client.expect("window/showMessage")["message"]
         editor.says("1")
         assert texts(editor.client.result(INLINE, at)) == ["1"]
         assert not editor.client.waiting()
         editor.instance.script = reply
-        editor.client.result(INLINE, at)
+        editor.client.result(INLINE, by_itself)
         assert said in editor.client.expect("window/showMessage")["message"]
+        editor.says("1")
+        editor.client.notify(
+            "workspace/didChangeConfiguration", {"settings": {"lspCompletions": {"maxTokens": 9}}}
+        )
+        assert texts(editor.client.result(INLINE, by_itself)) == ["1"]
 
 
 def test_a_broken_stream_shows_its_whole_lines_only(neovim: Editor) -> None:

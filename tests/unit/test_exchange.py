@@ -14,7 +14,9 @@ from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
     Interrupted,
+    Redirected,
     Refused,
+    SignInPage,
     TimedOut,
     UnexpectedReply,
 )
@@ -224,21 +226,21 @@ LOGIN = b"<!DOCTYPE html><html><title>Sign in</title></html>"
     [
         pytest.param(
             whole(LOGIN, content_type="text/html; charset=utf-8"),
-            UnexpectedReply,
+            SignInPage,
             "HOST answered with a web page, probably a login page."
             " Check the endpoint and the access token.",
             id="login page",
         ),
         pytest.param(
             [head("Location: https://user:pw@sso.example/in?x=y", status="302 Found"), CLOSE],
-            UnexpectedReply,
+            Redirected,
             "HOST redirects to sso.example, which is not followed: the token is for the configured"
             " host only. Is the endpoint right?",
             id="redirect",
         ),
         pytest.param(
             [head("Location: /elsewhere", "Content-Length: 0", status="307 Temporary Redirect")],
-            UnexpectedReply,
+            Redirected,
             "HOST redirects to another address, which is not followed: the token is for the"
             " configured host only. Is the endpoint right?",
             id="redirect within the host",

@@ -18,6 +18,7 @@ class Words:
     """A provider whose events are its chunks."""
 
     name: str = "words"
+    host: str = "words.example"
     model: str = ""
     prompts_for: str = ""
     limits: Limits = field(default_factory=Limits)

@@ -7,12 +7,21 @@ from typing import Any
 import pytest
 
 from lsp_completions.errors import (
+    GatewayFailed,
+    NoSuchApi,
+    NotAllowed,
     NotAuthorized,
+    NotUnderstood,
     ProviderError,
     RateLimited,
+    Redirected,
     Refused,
     Reply,
+    ServerFailed,
+    SignInNeeded,
+    TooLarge,
     UnexpectedReply,
+    UnknownModel,
 )
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Excerpt, Prompt, build_prompt
@@ -442,32 +451,32 @@ def test_event_that_says_no(
             ["does not accept the API key", "`apiKey`"],
             id="another key",
         ),
-        pytest.param(401, "<html>Sign in", NotAuthorized, ["gateway", "`headers`"], id="gateway"),
-        pytest.param(402, "", Refused, ["no credit left"], id="no credit"),
+        pytest.param(401, "<html>Sign in", SignInNeeded, ["gateway", "`headers`"], id="gateway"),
+        pytest.param(402, "", NotAllowed, ["no credit left"], id="no credit"),
         pytest.param(
             403,
             '{"error":{"message":"Country not supported for ' + KEY + '"}}',
-            NotAuthorized,
+            NotAllowed,
             ["does not let you", "Country not supported for ***"],
             id="forbidden",
         ),
         pytest.param(
-            404, '{"detail":"Not Found"}', Refused, ["no completions API at", "`url`"], id="path"
+            404, '{"detail":"Not Found"}', NoSuchApi, ["no completions API at", "`url`"], id="path"
         ),
         pytest.param(
-            404, "404 page not found", Refused, ["no completions API at"], id="path, as text"
+            404, "404 page not found", NoSuchApi, ["no completions API at"], id="path, as text"
         ),
         pytest.param(
             404,
             '{"error":{"message":"The model `x` does not exist."}}',
-            Refused,
+            UnknownModel,
             ["does not have the model m", "`model`"],
             id="unknown model",
         ),
         pytest.param(
             400,
             '{"object":"error","message":"Invalid model: x","type":"invalid_model"}',
-            Refused,
+            UnknownModel,
             ["does not have the model m"],
             id="unknown model, in Mistral's words",
         ),
@@ -475,28 +484,32 @@ def test_event_that_says_no(
             400,
             '{"error":{"message":"request (15000 tokens) exceeds the available context size (2048'
             ' tokens), try increasing it"}}',
-            Refused,
+            TooLarge,
             ["too long", "`prefixChars`"],
             id="too long",
         ),
-        pytest.param(413, "", Refused, ["too long"], id="too large"),
+        pytest.param(413, "", TooLarge, ["too long"], id="too large"),
         pytest.param(
             422,
             '{"detail":[{"loc":["body","top_k"],"msg":"Extra inputs are not permitted"}]}',
-            Refused,
+            NotUnderstood,
             ["(status 422): Extra inputs are not permitted."],
             id="wrong parameter",
         ),
         pytest.param(
             422,
             '{"object":"error","message":{"detail":[{"msg":"Field required","input":"code"}]}}',
-            Refused,
+            NotUnderstood,
             ["(status 422): Field required."],
             id="wrong parameter, wrapped",
         ),
         pytest.param(429, "", RateLimited, ["limit is reached"], id="rate limit"),
         pytest.param(
-            503, '{"error":{"message":"Loading model"}}', Refused, ["still loading"], id="loading"
+            503,
+            '{"error":{"message":"Loading model"}}',
+            ServerFailed,
+            ["still loading"],
+            id="loading",
         ),
         pytest.param(
             503,
@@ -505,9 +518,11 @@ def test_event_that_says_no(
             ["limit is reached"],
             id="busy",
         ),
-        pytest.param(502, "<html>Bad gateway", Refused, ["gateway", "(502)"], id="gateway's page"),
-        pytest.param(500, "", Refused, ["(status 500)."], id="no reason"),
-        pytest.param(302, "", UnexpectedReply, ["`url`"], id="moved"),
+        pytest.param(
+            502, "<html>Bad gateway", GatewayFailed, ["gateway", "(502)"], id="gateway's page"
+        ),
+        pytest.param(500, "", ServerFailed, ["(status 500)."], id="no reason"),
+        pytest.param(302, "", Redirected, ["`url`"], id="moved"),
     ],
 )
 def test_refusal(

@@ -1,13 +1,26 @@
 import pytest
 
 from lsp_completions.errors import (
+    Blocked,
+    GatewayFailed,
+    ModelFailed,
+    NoSuchApi,
+    NotAllowed,
     NotAuthorized,
+    NotUnderstood,
     ProviderError,
+    ProxyNotAuthorized,
     RateLimited,
+    Redirected,
     Refused,
     Reply,
-    UnexpectedReply,
+    SecondFactorNeeded,
+    ServerFailed,
+    SignInNeeded,
+    TooLarge,
     UnknownApiVersion,
+    UnknownModel,
+    UnsupportedEditor,
 )
 from lsp_completions.kinds import Secret
 from lsp_completions.providers.sourcegraph import Sourcegraph
@@ -39,25 +52,25 @@ def refusal(
     [
         pytest.param(
             refusal(400, 'unsupported code completion model "x" (default "y::v1::z")\n', model="x"),
-            Refused,
+            UnknownModel,
             ["model x", "y::v1::z", "`model`"],
             id="model, in the words of older servers",
         ),
         pytest.param(
             refusal(400, 'model "x" is not supported (default: "y")\n', model="x"),
-            Refused,
+            UnknownModel,
             ["model x", "choice is y"],
             id="model, in the words of newer servers",
         ),
         pytest.param(
             refusal(400, "status 400, reason model not found"),
-            Refused,
+            UnknownModel,
             ["its own choice of a model"],
             id="model, not ours",
         ),
         pytest.param(
             refusal(400, "could not decode request body\n"),
-            Refused,
+            NotUnderstood,
             ["status 400", "could not decode request body."],
             id="body",
         ),
@@ -78,29 +91,29 @@ def refusal(
         ),
         pytest.param(
             refusal(401, "cody is not enabled: you are not on the list\n"),
-            NotAuthorized,
+            NotAllowed,
             ["for this account", "you are not on the list"],
             id="switched off",
         ),
         pytest.param(
             refusal(401, "<html>", {"x-corp-u2f-challenge": "TRUE"}),
-            NotAuthorized,
+            SecondFactorNeeded,
             ["second factor", "browser"],
             id="second factor",
         ),
-        pytest.param(refusal(401, "<html>", HTML), NotAuthorized, ["gateway"], id="a gateway"),
-        pytest.param(refusal(403, "", HTML), Refused, ["firewall"], id="a firewall"),
-        pytest.param(refusal(403, " <!doctype html>"), Refused, ["firewall"], id="and its page"),
+        pytest.param(refusal(401, "<html>", HTML), SignInNeeded, ["gateway"], id="a gateway"),
+        pytest.param(refusal(403, "", HTML), Blocked, ["firewall"], id="a firewall"),
+        pytest.param(refusal(403, " <!doctype html>"), Blocked, ["firewall"], id="and its page"),
         pytest.param(
-            refusal(403, "licence expired"), NotAuthorized, ["licence expired"], id="not allowed"
+            refusal(403, "licence expired"), NotAllowed, ["licence expired"], id="not allowed"
         ),
         pytest.param(
             refusal(404, "404 page not found"),
-            Refused,
+            NoSuchApi,
             ["https://sg.example.com/code", "`endpoint`"],
             id="no API",
         ),
-        pytest.param(refusal(405), Refused, ["`endpoint`"], id="no POST"),
+        pytest.param(refusal(405), NoSuchApi, ["`endpoint`"], id="no POST"),
         pytest.param(
             refusal(406, "Unsupported API Version (Please update your client)\n"),
             UnknownApiVersion,
@@ -109,22 +122,22 @@ def refusal(
         ),
         pytest.param(
             refusal(406, "ClientCodyIgnoreCompatibilityError: no\n"),
-            Refused,
+            UnsupportedEditor,
             ["context filters", "5.6"],
             id="only certain editors",
         ),
-        pytest.param(refusal(407, "", HTML), Refused, ["proxy", "password"], id="proxy"),
-        pytest.param(refusal(413, "", HTML), Refused, ["`prefixChars`"], id="too large"),
+        pytest.param(refusal(407, "", HTML), ProxyNotAuthorized, ["proxy", "password"], id="proxy"),
+        pytest.param(refusal(413, "", HTML), TooLarge, ["`prefixChars`"], id="too large"),
         pytest.param(
             refusal(500, "boom\nat line 1", {"x-trace": "0af7651916cd43dd"}),
-            Refused,
+            ServerFailed,
             ["status 500, trace 0af7651916cd43dd", ": boom."],
             id="server's fault",
         ),
-        pytest.param(refusal(500), Refused, ["(status 500)."], id="without a word"),
+        pytest.param(refusal(500), ServerFailed, ["(status 500)."], id="without a word"),
         pytest.param(
             refusal(503, 'Cody Gateway: unexpected status code 404: {"error":"def f(): pass"}'),
-            Refused,
+            ModelFailed,
             ["model behind", "status 404"],
             id="the model's server",
         ),
@@ -134,12 +147,16 @@ def refusal(
             [],
             id="the model's limit",
         ),
-        pytest.param(refusal(502, "<html>", HTML), Refused, ["no answer", "502"], id="gateway"),
-        pytest.param(refusal(504, "<html>", HTML), Refused, ["no answer", "504"], id="time out"),
-        pytest.param(refusal(302), UnexpectedReply, ["another address"], id="redirect"),
+        pytest.param(
+            refusal(502, "<html>", HTML), GatewayFailed, ["no answer", "502"], id="gateway"
+        ),
+        pytest.param(
+            refusal(504, "<html>", HTML), GatewayFailed, ["no answer", "504"], id="time out"
+        ),
+        pytest.param(refusal(302), Redirected, ["another address"], id="redirect"),
         pytest.param(refusal(418, "teapot"), Refused, ["418", "teapot"], id="any other"),
         pytest.param(
-            refusal(500, '{"message":"JSON as well"}'), Refused, ["JSON as well"], id="as JSON"
+            refusal(500, '{"message":"JSON as well"}'), ServerFailed, ["JSON as well"], id="as JSON"
         ),
         pytest.param(
             refusal(500, 'Anthropic API failed with: {"detail":"Rate limit exceeded"}'),
