@@ -22,6 +22,7 @@ from lsp_completions.errors import Unreachable
 from lsp_completions.network import address_of
 from lsp_completions.proxy_address import ProxyAddress
 
+WINDOWS = sys.platform == "win32"
 _LONGEST_HEAD = 65536  # bytes of a proxy's answer before the tunnel begins
 
 
@@ -75,7 +76,7 @@ class UnixSocket(Dialer):
     """Leads every connection through a socket on this machine, behind which it goes on."""
 
     async def _dial(self, host: str, port: int) -> AsyncNetworkStream:
-        if sys.platform == "win32":
+        if WINDOWS:
             raise self._refused("is a unix socket, which cannot be used on Windows")
         try:
             return await self._straight.connect_unix_socket(_expanded(self._proxy.path))

@@ -61,6 +61,8 @@ def _reason(error: BaseException) -> str:
         match cause:
             case ssl.SSLCertVerificationError():
                 return f"its certificate {why_untrusted(cause)}"
+            case ssl.SSLWantReadError() | ssl.SSLWantWriteError():
+                pass
             case ssl.SSLError() if _wants_ours(cause):
                 return (
                     "it wants a client certificate, or another one; name its file in"
@@ -68,7 +70,8 @@ def _reason(error: BaseException) -> str:
                 )
             case ssl.SSLError():
                 reason = (cause.reason or str(cause)).replace("_", " ").lower()
-                return f"TLS failed ({reason})"
+                hint = "; it may want a client certificate (`clientCertificate`)"
+                return f"TLS failed ({reason})" + (hint if "handshake failure" in reason else "")
             case socket.gaierror():
                 return f"its name could not be resolved ({cause.strerror})"
             case _:
