@@ -1,16 +1,17 @@
-"""Where settings come from: the user's file, the environment and the editor.
+"""Where settings come from: the machine's file, the user's, the environment and the editor.
 
 The same names everywhere. What is read here is only found and unwrapped; `settings.resolve`
-judges it.
+judges it, and `in_force` whether it counts.
 """
 
 import os
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from lsp_completions.kinds import quoted
-from lsp_completions.settings import Layer, Problem, Settings, resolve
+from lsp_completions.machine_file import machine_layers
+from lsp_completions.settings import Problem
+from lsp_completions.sources import Kind, Layer, Source
+from lsp_completions.toml_file import UnreadableFile, read_toml
 
 NAME = "lsp-completions"
 SECTION = "lspCompletions"
@@ -27,70 +28,32 @@ OTHERS = frozenset(
 def load_user_layers(
     environment: Mapping[str, str] | None = None, folder: Path | None = None
 ) -> tuple[list[Layer], list[Problem]]:
-    """What the user set outside the editor, and what could not be read. Later layers win.
+    """What was set outside the editor, and what could not be read. Later layers win.
 
     `folder` is the user's config folder of this program, the platform's own by default.
     """
     environment = os.environ if environment is None else environment
-    layers: list[Layer] = []
-    problems: list[Problem] = []
+    layers, problems = machine_layers()
 
     file = config_file(folder)
     try:
-        # Editors on Windows may put a byte order mark first, which TOML does not allow.
-        layers.append((str(file), section(tomllib.loads(file.read_text(encoding="utf-8-sig")))))
-    except FileNotFoundError:
-        pass
-    except UnicodeDecodeError:
-        problems.append(_unreadable(file, "is not UTF-8"))
-    except tomllib.TOMLDecodeError as error:
-        problems.append(_unreadable(file, f"is not TOML: {error}"))
-    except OSError as error:
-        problems.append(_unreadable(file, f"could not be read: {error.strerror or error}"))
+        if (read := read_toml(file)) is not None:
+            layers.append(Layer(Source(name=str(file), kind=Kind.OWN, path=file), section(read)))
+    except UnreadableFile as error:
+        problems.append(Problem(path="$", message=str(error), source=str(file)))
 
     for variable, key in VARIABLES.items():
         if value := environment.get(variable):
-            layers.append((variable, {key: value}))
+            source = Source(name=variable, kind=Kind.OWN, place="the environment")
+            layers.append(Layer(source, {key: value}))
 
     return layers, problems
 
 
-# Where code goes, and what would go there with it.
-GOES_ALONG = {"endpoint": ("accessToken", "headers"), "url": ("apiKey", "headers")}
-
-
-def resolve_for_editor(own: Sequence[Layer], editor: Layer) -> tuple[Settings, tuple[Problem, ...]]:
-    """The best settings there are, without an address that would lead a credential astray.
-
-    An editor may pass on what stands in an opened project, such as VS Code's workspace settings;
-    a credential goes to an address it was set with, and not to one from there.
-    """
-    settings, problems = resolve([*own, editor])
-    mine, _ = resolve(own)
-    source, raw = editor
-    astray = {
-        address: next(iter(theirs))
-        for address, credentials in GOES_ALONG.items()
-        if settings.source_of(address) == source
-        and settings.value_of(address) != mine.value_of(address)
-        and (
-            theirs := [key for key in credentials if settings.source_of(key) not in (None, source)]
-        )
-    }
-    if not astray or not isinstance(raw, Mapping):
-        return settings, problems
-    refused = tuple(
-        Problem(
-            path=f"$.{address}",
-            message=f"{address} is not used, since {credential} was set elsewhere and may not be "
-            "meant for it. Set both in one place.",
-            source=source,
-        )
-        for address, credential in astray.items()
-    )
-    kept = {key: value for key, value in raw.items() if key not in astray}
-    settings, problems = resolve([*own, (source, kept)])
-    return settings, (*refused, *problems)
+def editor_layers(*said: object) -> list[Layer]:
+    """What the editor said, its first word first."""
+    source = Source(name="the editor's settings", kind=Kind.EDITOR)
+    return [Layer(source, section(each)) for each in said]
 
 
 def config_file(folder: Path | None = None) -> Path:
@@ -121,9 +84,3 @@ def section(raw: object) -> object:
     if SECTION in raw:
         return nested
     return {key: value for key, value in raw.items() if key not in OTHERS}
-
-
-def _unreadable(file: Path, what: str) -> Problem:
-    return Problem(
-        path="$", message=f"The settings file {quoted(file.name)} {what}.", source=str(file)
-    )

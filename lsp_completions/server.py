@@ -19,10 +19,17 @@ from pygls.exceptions import JsonRpcException
 from lsp_completions import __version__, convert
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, Selection, complete
-from lsp_completions.configuration import SECTION, load_user_layers, resolve_for_editor, section
+from lsp_completions.configuration import (
+    SECTION,
+    config_file,
+    editor_layers,
+    load_user_layers,
+    section,
+)
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
+from lsp_completions.in_force import put_in_force
 from lsp_completions.network import network_of
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
@@ -32,9 +39,10 @@ from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.session import Documents, Suggestions, TriggerKinds, Turns, Typing
-from lsp_completions.settings import Layer, Menu, Settings, keys
+from lsp_completions.settings import Menu, Settings, keys
 from lsp_completions.sharing import Gate
 from lsp_completions.site import Sites
+from lsp_completions.sources import Layer
 from lsp_completions.transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)
@@ -415,16 +423,18 @@ class CompletionServer(Server):
 
     def configure(self) -> None:
         """Put the settings in force; what is wrong with them is told once."""
-        own = [*self._user_layers, ("initializationOptions", section(self._initial_options))]
-        editor = ("the editor's settings", self._editor_settings)
+        said = editor_layers(self._initial_options, self._editor_settings)
+        found = put_in_force([*self._user_layers, *said], own_file=str(config_file()))
         before = self.settings
-        self.settings, problems = resolve_for_editor(own, editor)
+        self.settings = found.settings
         if self.settings != before:
             self.try_again()
         self.gate.follow(self.settings, self.roots)
-        for problem in problems:
+        for problem in found.problems:
             self.notices.problem(str(problem))
         self.transport.use(network_of(self.settings))
+        if found.question is not None:
+            self.notices.problem(found.question.refusal)
         if (missing := self.backend.choose(self.settings)) is not None:
             self.notices.problem(missing)
         if self._settings_known.is_set():

@@ -6,7 +6,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import Enum, StrEnum
 from typing import Any, cast
@@ -86,10 +86,6 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.message} ({self.path} in {self.source})"
-
-
-Layer = tuple[str, object]
-"""Where raw settings came from, in words for the user, and the settings as they came."""
 
 
 def _knob(
@@ -409,8 +405,10 @@ class Settings:
         return self.sources.get(key)
 
 
-def resolve(layers: Sequence[Layer]) -> tuple[Settings, tuple[Problem, ...]]:
+def resolve(layers: Iterable[tuple[object, object]]) -> tuple[Settings, tuple[Problem, ...]]:
     """The best settings there are, and what is wrong with them. Later layers win.
+
+    A layer is where settings came from, whose text is a name for the user, and what came.
 
     `null`, and a blank text where a text is wanted, leave what earlier layers say in force.
     """
@@ -419,7 +417,8 @@ def resolve(layers: Sequence[Layer]) -> tuple[Settings, tuple[Problem, ...]]:
     sources: dict[str, str] = {}
     problems: list[Problem] = []
 
-    for source, raw in layers:
+    for origin, raw in layers:
+        source = str(origin)
         if raw is None or is_empty(raw):
             continue
         if not isinstance(raw, Mapping):
@@ -460,6 +459,16 @@ def reference() -> str:
 def keys() -> list[str]:
     """The names of all settings, as the user writes them."""
     return [key for key, _ in _knobs()]
+
+
+def is_known(key: object) -> bool:
+    """Whether there is a setting of that name."""
+    return key in keys()
+
+
+def guarded(key: str) -> bool:
+    """Whether what an opened project says of the setting `key` does not count as it is."""
+    return bool(dict(_knobs())[key].metadata["guarded"])
 
 
 def _knobs() -> Iterator[tuple[str, Field[Any]]]:

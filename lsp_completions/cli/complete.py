@@ -15,10 +15,11 @@ from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import Screen, can_draw, visible
 from lsp_completions.configuration import load_user_layers
 from lsp_completions.errors import CompletionsError
+from lsp_completions.in_force import put_in_force
 from lsp_completions.oneshot import Answer, Cursor, Place, complete_once, cursor_at
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
-from lsp_completions.settings import resolve
+from lsp_completions.sources import Kind, Layer, Source
 
 
 def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_json: bool) -> Exit:
@@ -29,8 +30,9 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
     """
     cursor = cursor_at(Place.read(place), language)
     layers, problems = load_user_layers()
-    settings, more = resolve([*layers, ("the command line", chosen)])
-    for problem in (*problems, *more):
+    layers.append(Layer(Source(name="the command line", kind=Kind.OWN), chosen))
+    found = put_in_force(layers)
+    for problem in (*problems, *found.problems):
         _warn(str(problem))
 
     draws = not as_json and can_draw(sys.stdout, os.environ)
@@ -44,7 +46,7 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
             answer = asyncio.run(
                 complete_once(
                     cursor,
-                    settings,
+                    found.settings,
                     show=show,
                     report=_warn,
                     progress=lambda what: None if as_json else say(f"{what} …"),

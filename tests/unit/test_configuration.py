@@ -2,8 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from lsp_completions.configuration import config_file, load_user_layers, resolve_for_editor, section
+from lsp_completions.configuration import (
+    config_file,
+    editor_layers,
+    load_user_layers,
+    section,
+)
 from lsp_completions.settings import Menu, resolve
+from lsp_completions.sources import Kind, Layer
+
+
+def named(layers: list[Layer]) -> list[tuple[str, object]]:
+    return [(layer.source.name, layer.values) for layer in layers]
 
 
 def test_the_file_then_the_environment(tmp_path: Path) -> None:
@@ -11,12 +21,16 @@ def test_the_file_then_the_environment(tmp_path: Path) -> None:
     environment = {"SRC_ENDPOINT": "b.example", "SRC_ACCESS_TOKEN": "sgp_a\n", "PATH": "/bin"}
     layers, problems = load_user_layers(environment, tmp_path)
     assert problems == []
-    assert layers == [
+    assert named(layers) == [
         (str(tmp_path / "config.toml"), {"endpoint": "a.example", "maxTokens": 64}),
         ("SRC_ENDPOINT", {"endpoint": "b.example"}),
         ("SRC_ACCESS_TOKEN", {"accessToken": "sgp_a\n"}),
     ]
-    settings, problems_of_values = resolve([*layers, ("editor", {"menu": "off"})])
+    assert {layer.source.kind for layer in layers} == {Kind.OWN}
+    assert layers[0].source.path == tmp_path / "config.toml"
+    # Both variables are of one place.
+    assert layers[1].source.place == layers[2].source.place != layers[0].source.place
+    settings, problems_of_values = resolve([*layers, *editor_layers({"menu": "off"})])
     assert problems_of_values == ()
     assert (settings.endpoint, settings.max_tokens) == ("https://b.example", 64)
     assert settings.menu is Menu.OFF
@@ -40,7 +54,7 @@ def test_a_broken_file_is_reported_and_the_rest_is_read(
 ) -> None:
     (tmp_path / "config.toml").write_bytes(written)
     layers, (problem,) = load_user_layers({"SRC_ENDPOINT": "b.example"}, tmp_path)
-    assert layers == [("SRC_ENDPOINT", {"endpoint": "b.example"})]
+    assert named(layers) == [("SRC_ENDPOINT", {"endpoint": "b.example"})]
     assert (problem.path, problem.source) == ("$", str(tmp_path / "config.toml"))
     assert problem.message.startswith('The settings file "config.toml" is not ')
     assert message in problem.message
@@ -116,47 +130,3 @@ def test_a_config_folder_relative_to_a_project_is_not_read(
     monkeypatch.setenv("XDG_CONFIG_HOME", "config")
     assert config_file().is_absolute()
     assert not config_file().is_relative_to(tmp_path)
-
-
-HERE = {"endpoint": "https://a", "accessToken": "tokenA"}
-THERE = "https://b"
-
-
-@pytest.mark.parametrize(
-    ("own", "editor", "address"),
-    [
-        pytest.param({"accessToken": "tokenA"}, {"endpoint": THERE}, None, id="another address"),
-        pytest.param(HERE, {"endpoint": THERE}, "https://a", id="in place of one's own"),
-        pytest.param(HERE, {"endpoint": "https://a"}, "https://a", id="the same address"),
-        pytest.param(HERE, {"endpoint": THERE, "accessToken": "u"}, THERE, id="with its own token"),
-        pytest.param(
-            HERE, {"endpoint": THERE, "accessToken": " "}, "https://a", id="with a blank token"
-        ),
-        pytest.param(
-            HERE, {"endpoint": THERE, "accessToken": 5}, "https://a", id="with no text for a token"
-        ),
-        pytest.param(
-            HERE, {"endpoint": THERE, "accessToken": "é"}, "https://a", id="with a useless token"
-        ),
-        pytest.param({}, {"endpoint": THERE}, THERE, id="no token to lose"),
-        pytest.param({"headers": {"X-Gate": "g"}}, {"endpoint": THERE}, None, id="a header"),
-        pytest.param(HERE, None, "https://a", id="nothing set"),
-    ],
-)
-def test_a_token_does_not_follow_the_editor_to_another_address(
-    own: dict[str, object], editor: dict[str, object] | None, address: str | None
-) -> None:
-    settings, problems = resolve_for_editor([("the file", own)], ("the editor", editor))
-    assert settings.endpoint == address
-    refused = [problem for problem in problems if problem.path == "$.endpoint"]
-    assert bool(refused) is ((editor or {}).get("endpoint", address) != address)
-    assert "tokenA" not in "".join(map(str, problems))
-
-
-@pytest.mark.parametrize("key", ["k", 7, " ", None])
-def test_an_api_key_does_not_either(key: object) -> None:
-    editor = {"url": THERE, "apiKey": key, "model": "m"}
-    settings, problems = resolve_for_editor([("the file", {"apiKey": "keyA"})], ("x", editor))
-    assert (settings.url == THERE) is (key == "k")
-    assert settings.model == "m"
-    assert any(problem.path == "$.url" for problem in problems) is (key != "k")
