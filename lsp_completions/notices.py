@@ -87,8 +87,8 @@ def _cause_of(error: CompletionsError) -> tuple[str, ...]:
 def _passes(error: CompletionsError) -> bool:
     """Whether it may well be gone at the next key."""
     match error:
-        case RateLimited(retry_after=float(seconds)):
-            return 0 < seconds <= SHORT
+        case RateLimited(retry_after=seconds):
+            return seconds is not None and 0 < seconds <= SHORT
         case TimedOut() | Interrupted() | ModelFailed() | GatewayFailed() | ServerFailed():
             return True
         case Refused(reply=reply):

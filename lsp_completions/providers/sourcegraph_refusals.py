@@ -84,10 +84,16 @@ def explained(asked: Asked, reply: Reply) -> ProviderError:
                 "if it is right, the instance is too old, or does without Cody.",
             )
         case 406 if _CONTEXT_FILTERS.search(text):
+            return _unsupported_editor(asked, reply)
+        case 400 if "IgnoreCompatibility" in text:
+            return _unsupported_editor(asked, reply)
+        case 406 if asked.api_version in (None, 1):
+            # That version was the last one tried.
+
             return refused(
-                UnsupportedEditor,
-                f"{host} has context filters and, before version 5.6, lets only certain editors "
-                "complete code. Its administrator can update it.",
+                UnknownApiVersion,
+                f"{host} speaks no version of its completions API that is known here. "
+                "A newer lsp-completions may know it.",
             )
         case 406:
             return refused(
@@ -182,6 +188,14 @@ def default_model(reply: Reply) -> str:
     """The model that a refusal of another one names as the instance's own; empty where none is."""
     default = _DEFAULT_MODEL.search(sentence_in(reply.body))
     return default[1] if default else ""
+
+
+def _unsupported_editor(asked: Asked, reply: Reply) -> UnsupportedEditor:
+    return UnsupportedEditor(
+        f"{asked.host} has context filters and, before version 5.6, lets only certain editors "
+        "complete code. Its administrator can update it.",
+        reply=reply,
+    )
 
 
 def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthorized:

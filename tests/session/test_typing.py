@@ -2,7 +2,7 @@ import pytest
 
 from lsp_completions.pipeline.document import Position, Range, TextChange
 from lsp_completions.pipeline.positions import PositionEncoding
-from lsp_completions.session import Typing
+from lsp_completions.session import TriggerKinds, Typing
 
 URI = "file:///w/a.py"
 
@@ -35,3 +35,19 @@ def test_what_was_typed_this_moment(
     now += later
     assert typing.just_typed("file:/w/%61.py", cursor) is expected
     assert not typing.just_typed("file:///w/b.py", cursor)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "by_hand"),
+    [
+        pytest.param([2, 2, 1], [False, False, True], id="as since LSP 3.18"),
+        pytest.param([0, 1, 1], [True, False, False], id="as before"),
+        pytest.param([1], [True], id="nobody can tell"),
+        pytest.param([None, 7], [False, False], id="none, or unknown"),
+    ],
+)
+def test_which_requests_for_ghost_text_are_by_hand(
+    kinds: list[int | None], by_hand: list[bool]
+) -> None:
+    seen = TriggerKinds()
+    assert [seen.is_by_hand(kind) for kind in kinds] == by_hand

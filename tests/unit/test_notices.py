@@ -5,6 +5,7 @@ from lsp_completions.errors import (
     ConfigurationError,
     Interrupted,
     NotAuthorized,
+    RateLimited,
     Refused,
     Reply,
     TimedOut,
@@ -89,3 +90,31 @@ def test_two_causes_are_two_messages() -> None:
     notices.problem("topK must be a number.")
     notices.failed(Unreachable("no host"))
     assert told == ["topK must be a number.", "menu must be auto, on or off.", "no host"]
+
+
+def test_another_time_or_trace_is_the_same_cause() -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    notices.failed(RateLimited("more in 9 minutes", retry_after=540.0))
+    notices.failed(RateLimited("more in 8 minutes", retry_after=480.0))
+    notices.failed(RateLimited("a limit"))
+    assert told == ["more in 9 minutes"]
+
+
+def test_a_limit_that_is_over_in_a_moment_is_not_worth_a_word() -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    for _ in range(PATIENCE - 1):
+        notices.failed(RateLimited("more in 9 seconds", retry_after=9.0))
+    assert told == []
+
+
+def test_after_a_change_a_failure_is_told_again_and_the_settings_are_not() -> None:
+    told: list[str] = []
+    notices = Notices(told.append)
+    for _ in range(2 * MOST):
+        notices.problem("topK must be a number.")
+        notices.failed(ConfigurationError("set it"))
+        notices.failed(NotAuthorized("log in"))
+        notices.changed()
+    assert told == ["topK must be a number.", "set it", *["log in"] * 2 * MOST]
