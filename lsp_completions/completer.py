@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from lsp_completions.errors import NotAttributed, ProviderError
 from lsp_completions.generations import Generation, Generations
 from lsp_completions.pipeline import postprocess
+from lsp_completions.pipeline.chats import family_for
 from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit, edit_for
@@ -20,7 +21,6 @@ from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Sugge
 from lsp_completions.pipeline.prompt import build_prompt
 from lsp_completions.pipeline.rebase import rebased
 from lsp_completions.pipeline.stream import Candidate, Collector
-from lsp_completions.pipeline.templates import family_of
 from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Multiline, Settings
@@ -101,14 +101,14 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     prompt = build_prompt(
         without_secrets(context),
         (),
-        family=family_of(provider.prompts_for),
+        family=family_for(provider.prompts_for, chats=provider.chats),
         repository=settings.repository,
         budget_chars=limits.prefix_chars + limits.suffix_chars + limits.excerpt_chars,
         single_line=mode is Mode.LINE,
     )
 
     generation = generations.start(provider, prompt, max_tokens=limits.max_tokens)
-    collector = Collector(context, mode, markers=prompt.special_tokens)
+    collector = Collector(context, mode, markers=prompt.special_tokens, reply=prompt.reply)
     try:
         candidate = await first_good(generation, collector, ends, early=provider.shows_early)
     except TimeoutError:

@@ -202,11 +202,12 @@ class Settings:
             "256 when not set, and 48 with `local`.",
         ),
     )
-    temperature: float = field(
-        default=0.2,
+    temperature: float | None = field(
+        default=None,
         metadata=_knob(
             Number(least=0, most=1),
-            "How much chance there is in the choice of words; `0` is the least.",
+            "How much chance there is in the choice of words; `0` is the least. When not set, "
+            "0.2 for all models that take one.",
         ),
     )
     top_k: int | None = field(

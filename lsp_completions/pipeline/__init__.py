@@ -16,7 +16,9 @@ markers      special tokens in what a model says
 wrapping     fences and chatter around code
 repetition   text that goes round in circles
 templates    fill-in-the-middle tokens per model family
+chats        words for models that chat
 prompt       context and excerpts -> what is sent to the model
+replies      the code in what a model that chats says, while it says it
 stream       streamed pieces -> a candidate as soon as it is good enough
 edit         what to replace
 rebase       the same, in the document as it is by now

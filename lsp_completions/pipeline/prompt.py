@@ -5,18 +5,21 @@ A prompt is never blank, and shorter than its budget.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
+from lsp_completions.pipeline.chats import ONE_LINE, SOME_LINES
 from lsp_completions.pipeline.context import (
     CursorContext,
     from_line_start,
     to_line_end,
     window_start,
 )
-from lsp_completions.pipeline.templates import ABOUT_PATH, ABOUT_SYMBOL, Family
+from lsp_completions.pipeline.templates import ABOUT_PATH, Family, ReplyForm
 
 # What a model reads whose window holds 2,048 tokens, the smallest in wide use: 3.5 characters to a
 # token, less 256 tokens for the reply.
 BUDGET_CHARS = 6272
+LONGEST_BEGUN = 200  # characters of a line said again in the model's place
 MOST_STOP_SEQUENCES = 4  # what hosted APIs take; some refuse a request with more
 
 
@@ -27,6 +30,21 @@ class Excerpt:
     path: str
     text: str
     symbol: str | None = None
+
+
+class Speaker(Enum):
+    """Whose turn it is in a conversation."""
+
+    HUMAN = "human"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one of the two says; the last may be the beginning of the model's own answer."""
+
+    speaker: Speaker
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +63,12 @@ class Prompt:
     """Those that had room."""
     stop_sequences: tuple[str, ...] = ()
     special_tokens: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    """For a model that chats: `text` said by a human, and perhaps how the answer begins."""
+    reply: ReplyForm | None = None
+    """What such a model is to put around its code."""
+    temperature: float | None = None
+    """What suits the model; `None` leaves it to whoever serves it."""
 
 
 def build_prompt(
@@ -59,7 +83,7 @@ def build_prompt(
     """The prompt for `family`, with as many of the first `excerpts` as fit beside the document.
 
     `single_line` says that nothing after the first line of the reply will be used. A budget smaller
-    than the family's own tokens is exceeded.
+    than the family's own tokens and words is exceeded.
     """
     comment = context.language.line_comment or "//"
     path = _name(context.path, family)
@@ -72,12 +96,17 @@ def build_prompt(
         return family.template.format(
             repository=header,
             path=path,
+            language=context.language.id,
+            wanted=ONE_LINE if single_line else SOME_LINES,
             excerpts="\n\n".join(parts) + (family.excerpts_end if parts else ""),
             prefix=prefix,
             suffix=suffix,
         )
 
     shown = [family.path_excerpt.format(path=path)] if family.path_excerpt else []
+    begun = _begun(context, family)
+    # What the answer begins with counts as well.
+    budget_chars -= len(begun)
     prefix, suffix = _fitted(
         _defused(context.prefix, family),
         _defused(_suffix_for(family, context), family),
@@ -106,7 +135,26 @@ def build_prompt(
         excerpts=tuple(taken),
         stop_sequences=_stop_sequences(context, family, single_line=single_line),
         special_tokens=family.special_tokens,
+        turns=_turns(text, begun) if family.reply is not None else (),
+        reply=family.reply,
+        temperature=family.temperature,
     )
+
+
+def _turns(text: str, begun: str) -> tuple[Turn, ...]:
+    asked = Turn(speaker=Speaker.HUMAN, text=text)
+    return (asked, Turn(speaker=Speaker.ASSISTANT, text=begun)) if begun else (asked,)
+
+
+def _begun(context: CursorContext, family: Family) -> str:
+    """What the answer begins with, where that can be said: the beginning of the cursor's line.
+
+    It never ends with white space, which APIs refuse.
+    """
+    if family.reply is None or not family.reply.begun:
+        return ""
+    line = _defused(context.prefix.rpartition("\n")[2], family).strip()
+    return family.reply.opening + (line if len(line) <= LONGEST_BEGUN else "")
 
 
 def _suffix_for(family: Family, context: CursorContext) -> str:
@@ -138,7 +186,7 @@ def _fitted(prefix: str, suffix: str, room: int) -> tuple[str, str]:
 def _described(excerpt: Excerpt, family: Family) -> str:
     text = _defused(excerpt.text, family)
     if excerpt.symbol is not None:
-        return ABOUT_SYMBOL.format(symbol=_name(excerpt.symbol, family), text=text)
+        return family.symbol.format(symbol=_name(excerpt.symbol, family), text=text)
     return family.excerpt.format(path=_name(excerpt.path, family), text=text)
 
 
@@ -151,7 +199,7 @@ def _stop_sequences(
     at a line's end, as after `def f():`, replies often begin with it.
     """
     stops = family.stop_sequences
-    if single_line and context.line_suffix.strip():
+    if single_line and context.line_suffix.strip() and family.reply is None:
         stops = ("\n", *stops)
     return stops[:MOST_STOP_SEQUENCES]
 

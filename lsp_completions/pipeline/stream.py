@@ -12,6 +12,8 @@ from lsp_completions.pipeline.markers import (
     without_unfinished_marker,
 )
 from lsp_completions.pipeline.repetition import loop_in_line, loop_in_lines
+from lsp_completions.pipeline.replies import ReplyReader
+from lsp_completions.pipeline.templates import ReplyForm
 from lsp_completions.pipeline.trigger import Mode
 from lsp_completions.pipeline.wrapping import begins_wrapped, is_fence
 
@@ -48,7 +50,8 @@ class Candidate:
 class Collector:
     """Gathers one stream. `feed` answers as soon as nothing more is wanted.
 
-    `markers` are the special tokens of the model asked, beside those every model is watched for.
+    `markers` are the special tokens of the model asked, beside those every model is watched for;
+    `reply` is what it was told to put around its code, where it chats.
     """
 
     def __init__(
@@ -57,18 +60,21 @@ class Collector:
         mode: Mode,
         *,
         markers: Iterable[str] = (),
+        reply: ReplyForm | None = None,
         max_lines: int = MAX_LINES,
         max_chars: int = MAX_CHARS,
     ) -> None:
         self._context = context
         self._mode = mode
         self._markers = as_tuple(markers)
+        self._form = reply
         self._max_lines = max_lines
         self._max_chars = max_chars
         self._forget()
 
     def _forget(self) -> None:
         self._extent = Extent(self._context, self._mode)
+        self._reader = None if self._form is None else ReplyReader(self._form, self._context)
         self._raw: list[str] = []  # everything, as it came
         self._length = 0
         self._lines: list[str] = []  # whole ones, without their ends
@@ -94,7 +100,9 @@ class Collector:
                 so_far = ""
             text = text[len(so_far) :]
         self._raw.append(text)
-        candidate = self._take(text)
+        candidate = self._take(text if self._reader is None else self._reader.feed(text))
+        if candidate is None and self._reader is not None and self._reader.ended:
+            candidate = self.end()
         if candidate is None and chunk.finish:
             candidate = self.end(cut_off_by_length=chunk.finish in CUT_OFF)
         return candidate
@@ -107,6 +115,11 @@ class Collector:
         """
         if self._done:
             return None
+        if self._reader is not None and (rest := self._reader.end()):
+            # What was held back, as it might have been no code.
+            candidate = self._take(rest)
+            if self._done:
+                return candidate
         self._done = True
         last = "".join(self._line)
         if cut_off or cut_off_by_length:

@@ -11,6 +11,21 @@ ABOUT_PATH = "Path: {path}"
 ABOUT_FILE = "Here is a reference snippet of code from {path}:\n{text}"
 ABOUT_SYMBOL = "Additional documentation for `{symbol}`:\n{text}"
 
+# Little chance: what stands around the cursor decides.
+TEMPERATURE = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyForm:
+    """What a model that chats is to put around its code."""
+
+    opening: str
+    closing: str
+    cursor: str
+    """The mark that stood where the cursor is."""
+    begun: bool = False
+    """The reply is begun for the model, with the opening and the beginning of the line."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
@@ -20,7 +35,8 @@ class Family:
     models: tuple[str, ...]
     """What a model's name, in lower case, holds one of."""
     template: str
-    """The whole prompt; its fields are `repository`, `path`, `excerpts`, `prefix` and `suffix`."""
+    """The whole prompt; its fields are `repository`, `path`, `language`, `excerpts`, `prefix`,
+    `suffix`, and `wanted`: how much to write, in words."""
     special_tokens: tuple[str, ...]
     """Tokens of the model's own, which are no code; the reply ends where one stands."""
     stop_sequences: tuple[str, ...]
@@ -29,6 +45,8 @@ class Family:
     """How the repository's name is told, where the family has a way."""
     excerpt: str = ABOUT_FILE
     """How code from another file is shown."""
+    symbol: str = ABOUT_SYMBOL
+    """How what is known about a name is shown."""
     comments: bool = True
     """Excerpts are shown as comments: the family knows no other files, only the text before."""
     path_excerpt: str = ""
@@ -37,6 +55,10 @@ class Family:
     """What follows the last excerpt, if there is any."""
     line_suffix: bool = True
     """The model can take a suffix that begins within a line."""
+    reply: ReplyForm | None = None
+    """How a model that chats is to answer; `None` for one that continues text."""
+    temperature: float | None = TEMPERATURE
+    """What suits the model; `None` where its API takes none."""
 
     @property
     def takes_suffix(self) -> bool:

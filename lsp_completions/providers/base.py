@@ -84,6 +84,10 @@ class Provider(Protocol):
         """
 
     @property
+    def chats(self) -> bool | None:
+        """Whether the model is told in words what to do; `None` where its name says so or not."""
+
+    @property
     def limits(self) -> Limits:
         """How much to send and to ask for, where the settings say nothing."""
 

@@ -4,6 +4,7 @@ from typing import TypedDict
 
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.kinds import Secret
+from lsp_completions.pipeline.templates import TEMPERATURE
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.local import Local
@@ -112,7 +113,7 @@ def _local(settings: Settings) -> Local:
         model_path=settings.model_path,
         # A model named for another provider says nothing about the installed one.
         model=settings.model if settings.model_path is not None else "",
-        temperature=settings.temperature,
+        temperature=_temperature(settings),
         top_k=settings.top_k,
         top_p=settings.top_p,
         stop_sequences=settings.stop_sequences,
@@ -148,6 +149,10 @@ def _mistral(settings: Settings) -> Mistral:
     return Mistral(**_common(settings, settings.url or MISTRAL_URL))
 
 
+def _temperature(settings: Settings) -> float:
+    return TEMPERATURE if settings.temperature is None else settings.temperature
+
+
 class _Common(TypedDict):
     url: str
     key: Secret | None
@@ -165,7 +170,7 @@ def _common(settings: Settings, url: str) -> _Common:
         url=url,
         key=settings.api_key,
         model=settings.model,
-        temperature=settings.temperature,
+        temperature=_temperature(settings),
         top_k=settings.top_k,
         top_p=settings.top_p,
         stop_sequences=settings.stop_sequences,

@@ -76,6 +76,11 @@ class OwnServer:
         return Limits()
 
     @property
+    def chats(self) -> bool | None:
+        """These APIs continue a text, whoever serves it."""
+        return False
+
+    @property
     def finishes_reading(self) -> bool:
         """Servers give up when we hang up."""
         return False

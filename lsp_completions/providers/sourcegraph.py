@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from lsp_completions import __version__
 from lsp_completions.errors import NotAttributed, ProviderError, Reply
 from lsp_completions.kinds import Secret
-from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.prompt import Prompt, Speaker, Turn
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers import sourcegraph_refusals as refusals
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
@@ -36,11 +36,12 @@ class Sourcegraph:
     """What the instance completes code with when no model is named, as far as that is known."""
     form: str = ""
     """The model whose form prompts have, where the name of the one asked for does not tell."""
-    chats: bool = False
-    """The model wants to be told in words what to do, whatever its name says."""
+    chats: bool | None = None
+    """Whether the model wants to be told in words what to do; `None` where its name decides."""
     api_version: int | None = None
     """From 2 on an event brings what is new; before that, and without a version, all so far."""
     temperature: float | None = None
+    """In place of what suits the model."""
     top_k: int | None = None
     top_p: float | None = None
     stop_sequences: tuple[str, ...] | None = None
@@ -85,11 +86,10 @@ class Sourcegraph:
 
         stops = prompt.stop_sequences if self.stop_sequences is None else self.stop_sequences
         body = {
-            # One message by a human, as the back ends of models that fill in the middle want it.
-            "messages": [{"speaker": "human", "text": prompt.text}],
+            "messages": _messages(prompt),
             "model": self.model or None,
             "maxTokensToSample": max_tokens,
-            "temperature": self.temperature,
+            "temperature": self._temperature(prompt),
             "topK": self.top_k,
             "topP": self.top_p,
             "stopSequences": list(stops) or None,
@@ -139,7 +139,7 @@ class Sourcegraph:
             return replace(self, api_version=1)
         if self.model and refusals.is_of_model(reply):
             default = refusals.default_model(reply) or self.default_model
-            return replace(self, model="", default_model=default, form="", chats=False)
+            return replace(self, model="", default_model=default, form="", chats=None)
         return None
 
     def _completion(self, event: Event) -> Chunk | None:
@@ -171,6 +171,11 @@ class Sourcegraph:
         return Chunk(
             text=text, cumulative=cumulative, finish=finish if event.name else finish or "stop"
         )
+
+    def _temperature(self, prompt: Prompt) -> float | None:
+        if self.temperature is None and self.top_p is not None and prompt.turns:
+            return None  # Newer models refuse a temperature that nobody chose beside `topP`.
+        return prompt.temperature if self.temperature is None else self.temperature
 
     def _headers(self) -> tuple[tuple[str, str], ...]:
         name, version = self.client_name, self.client_version
@@ -204,3 +209,10 @@ class Sourcegraph:
     @property
     def _base(self) -> str:
         return base_of(self.endpoint)
+
+
+def _messages(prompt: Prompt) -> list[dict[str, str]]:
+    # Without turns, one message by a human: the back ends of models that fill in the middle want
+    # it so.
+    turns = prompt.turns or (Turn(speaker=Speaker.HUMAN, text=prompt.text),)
+    return [{"speaker": turn.speaker.value, "text": turn.text} for turn in turns]

@@ -9,6 +9,7 @@ from enum import Enum
 
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.kinds import quoted
+from lsp_completions.pipeline.chats import sounds_like_chat
 from lsp_completions.pipeline.templates import PLAIN, family_of
 from lsp_completions.providers.base import Limits
 from lsp_completions.providers.sourcegraph import USUAL_MODEL, Sourcegraph
@@ -259,9 +260,9 @@ def kind_of(name: str, capabilities: frozenset[str] = frozenset()) -> Kind:
     if _REWRITES.search(name) or (capabilities and not capabilities & {"autocomplete", "chat"}):
         return Kind.REWRITES
     if family_of(name) is not PLAIN:
-        chats = "chat" in capabilities or _CHATS.search(name)
+        chats = "chat" in capabilities or sounds_like_chat(name)
         return Kind.CHATS if chats and not _OF_CODE.search(name) else Kind.FILLS_IN
-    return Kind.CHATS if "chat" in capabilities or _CHATS.search(name) else Kind.FILLS_IN
+    return Kind.CHATS if "chat" in capabilities or sounds_like_chat(name) else Kind.FILLS_IN
 
 
 def switched_off(site: Site) -> str | None:
@@ -375,7 +376,3 @@ def name_parts(name: str) -> tuple[str, str]:
 _RELEASE = re.compile(r"v?([0-9]{1,9})\.([0-9]{1,9})(?:\.([0-9]{1,9}))?(-[^+]*)?(\+.*)?")
 _REWRITES = re.compile(r"auto-?edit|smart-?apply")
 _OF_CODE = re.compile(r"code|coder|starc|granite|base\b")
-# Where nothing is said of a model but its name.
-_CHATS = re.compile(
-    r"\bclaude|\bgpt-|\bo[1-9]\b|\bgemini|instruct|\bmi[sx]tral|\bllama-?[23]|chat|command-|\bgrok"
-)

@@ -21,6 +21,7 @@ class Words:
     host: str = "words.example"
     model: str = ""
     prompts_for: str = ""
+    chats: bool | None = None
     limits: Limits = field(default_factory=Limits)
     finishes_reading: bool = False
     shows_early: bool = True

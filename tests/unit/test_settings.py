@@ -41,7 +41,7 @@ def resolved(raw: object) -> tuple[Settings, list[str]]:
         pytest.param({"temperature": 1}, "temperature", 1.0, id="a number written without a point"),
         pytest.param({"topK": 0}, "top_k", 0, id="zero is a value"),
         pytest.param({"logprobs": 5}, "logprobs", 5, id="the largest there is"),
-        pytest.param({"temperature": None}, "temperature", 0.2, id="null is not set"),
+        pytest.param({"totalTimeout": None}, "total_timeout", 7.0, id="null is not set"),
         pytest.param({"provider": "llama.cpp"}, "provider", Api.LLAMA_CPP, id="another provider"),
         pytest.param({"keepAlive": "1h30m"}, "keep_alive", "1h30m", id="a length of time"),
         pytest.param({"keepAlive": -1}, "keep_alive", "-1s", id="for ever"),
@@ -396,7 +396,7 @@ def test_the_reference_has_a_row_for_each_setting() -> None:
     rows = reference().splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == keys()
     assert all(row.count(" | ") == 3 and row.endswith(". |") for row in rows)
-    assert "| `temperature` | number from 0 to 1 | `0.2` |" in reference()
+    assert "| `totalTimeout` | number above 0 and up to 600 | `7.0` |" in reference()
 
 
 json_values = st.recursive(

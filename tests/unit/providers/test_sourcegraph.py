@@ -16,11 +16,13 @@ from lsp_completions.errors import (
     UnexpectedReply,
 )
 from lsp_completions.kinds import Secret
-from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.chats import family_for
+from lsp_completions.pipeline.prompt import Prompt, build_prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.pipeline.templates import family_of
 from lsp_completions.providers.base import Event, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from tests.support.cursor import context_of
 from tests.support.extra import extra_cases
 
 TOKEN = "sgp_local_0123456789abcdef"
@@ -438,3 +440,97 @@ def test_both_can_be_refused_one_after_the_other() -> None:
     assert (own.model, own.prompts_for) == ("", "fireworks::v1::starcoder")
     assert own.instead(version) is None
     assert own.instead(model) is None
+
+
+def asked(model: str, provider: Sourcegraph = INSTANCE, drawn: str = "x = <cursor>\n") -> Any:
+    """What is sent for a document to a model by this name."""
+    provider = replace(provider, model=model)
+    family = family_for(provider.prompts_for, chats=provider.chats)
+    return body_of(provider, build_prompt(context_of(drawn), family=family))
+
+
+@pytest.mark.parametrize(
+    ("model", "speakers", "answer", "parameters"),
+    [
+        pytest.param(
+            "anthropic/claude-haiku-4-5",
+            ["human", "assistant"],
+            "<missing-code>x =",
+            {"temperature": 0.2, "stopSequences": ["</missing-code>"]},
+            id="a Claude whose answer can be begun",
+        ),
+        pytest.param(
+            "anthropic::2023-06-01::claude-opus-4-7",
+            ["human"],
+            None,
+            {"stopSequences": ["</missing-code>"]},
+            id="a Claude that wants the last word to be ours",
+        ),
+        pytest.param(
+            "openai/gpt-4.1-nano",
+            ["human"],
+            None,
+            {"temperature": 0.2, "stopSequences": ["</missing-code>"]},
+            id="OpenAI's",
+        ),
+        pytest.param("openai/o3", ["human"], None, {}, id="one that thinks"),
+        pytest.param(
+            "google/gemini-2.0-flash",
+            ["human"],
+            None,
+            {"temperature": 0.2, "stopSequences": ["</missing-code>"]},
+            id="Google's",
+        ),
+        pytest.param(
+            "fireworks/mixtral-8x7b-instruct",
+            ["human"],
+            None,
+            {"temperature": 0.2, "stopSequences": ["</missing-code>"]},
+            id="where one message is read",
+        ),
+    ],
+)
+def test_a_model_that_chats_is_asked_in_turns(
+    model: str, speakers: list[str], answer: str | None, parameters: dict[str, Any]
+) -> None:
+    body = asked(model)
+    messages = body.pop("messages")
+    assert [message["speaker"] for message in messages] == speakers
+    assert messages[0]["text"].endswith("put nothing between them.")
+    assert (messages[1]["text"] if len(messages) > 1 else None) == answer
+    assert body == {"model": model, "maxTokensToSample": 256, "stream": True, **parameters}
+
+
+def test_a_model_that_fills_in_is_asked_in_one_message() -> None:
+    body = asked("deepseek-coder-v2-lite-base")
+    assert [message["speaker"] for message in body["messages"]] == ["human"]
+    assert body["messages"][0]["text"].startswith("\n\n#x\n<｜fim▁begin｜>")
+    assert body["temperature"] == 0.2
+
+
+def test_a_model_can_be_known_to_chat_whatever_its_name() -> None:
+    body = asked("our/model", replace(INSTANCE, chats=True))
+    assert "<cursor-here/>" in body["messages"][0]["text"]
+    assert "<cursor-here/>" not in asked("our/model")["messages"][0]["text"]
+
+
+@pytest.mark.parametrize("model", ["claude-haiku-4-5", "o3"])
+def test_what_the_user_chose_counts_more_than_what_suits_the_model(model: str) -> None:
+    body = asked(model, replace(INSTANCE, temperature=0.7, stop_sequences=("end",)))
+    assert (body["temperature"], body["stopSequences"]) == (0.7, ["end"])
+
+
+def test_a_temperature_nobody_chose_does_not_go_with_a_top_p() -> None:
+    # Newer models that chat refuse the two together.
+    body = asked("claude-haiku-4-5", replace(INSTANCE, top_p=0.9))
+    assert body["topP"] == 0.9
+    assert "temperature" not in body
+    assert asked("starcoder", replace(INSTANCE, top_p=0.9))["temperature"] == 0.2
+
+
+def test_another_model_is_judged_by_its_own_name() -> None:
+    provider = replace(INSTANCE, model="our/model", chats=True, default_model="starcoder")
+    reply = Reply(status=400, headers={}, body='model "our/model" is not supported')
+    other = provider.instead(reply)
+    assert other is not None
+    assert (other.model, other.prompts_for, other.chats) == ("", "starcoder", None)
