@@ -75,7 +75,7 @@ class Connections:
                 # Just under the minute after which common proxies drop an idle connection.
                 keepalive_expiry=55.0,
                 proxy=_forwarder(proxy, url, context),
-                network_backend=_dialer(proxy, url, context),
+                network_backend=dialer_to(url, proxy, context),
             )
         return self._pools[way]
 
@@ -121,10 +121,10 @@ class Connections:
         return find_proxies(self.report, self._network.proxy)
 
 
-def _dialer(
-    proxy: ProxyAddress | None, url: httpx.URL, context: ssl.SSLContext | None
+def dialer_to(
+    url: httpx.URL, proxy: ProxyAddress | None, context: ssl.SSLContext | None
 ) -> Dialer | None:
-    """What connects through `proxy`; `None` where a plain connection is made."""
+    """What connects to `url` through `proxy`; `None` where a plain connection is made."""
     if proxy is None:
         return None
     match proxy.scheme:

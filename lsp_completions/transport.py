@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from lsp_completions.errors import Interrupted
 from lsp_completions.network import Network
 from lsp_completions.providers.base import Event, HttpRequest
+from lsp_completions.proxies import Proxy
 
 if TYPE_CHECKING:
     from lsp_completions.connections import Connections
     from lsp_completions.exchange import Exchange
+    from lsp_completions.peers import Peer
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +94,24 @@ class Transport:
             connections = await asyncio.shield(building)
             if building is self._connections:  # and not left behind meanwhile
                 return connections
+
+    async def look_at(self, url: str, *, seconds: float = 5.0) -> "Peer":
+        """The certificate of an `https` host, and why it is not trusted; sends no request."""
+        connections = await self.prepared()
+        from lsp_completions.peers import look_at
+
+        return await look_at(connections, url, seconds=seconds)
+
+    async def proxy_for(self, url: str) -> Proxy | None:
+        """The proxy on the way to `url`, and where we have it from."""
+        connections = await self.prepared()
+        import httpx
+
+        return await connections.proxy_for(httpx.URL(url))
+
+    async def authorities(self) -> tuple[str, ...]:
+        """The files, folders and stores with the authorities that are trusted."""
+        return (await (await self.prepared()).trust()).sources
 
     def use(self, network: Network) -> None:
         """Go by `network` from the next request on; what is under way goes on as it began."""
