@@ -20,9 +20,23 @@ hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, data
 hypothesis.settings.load_profile("ci" if CI else "here")
 
 
+CERTIFICATES = (
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+)
+PROXIES = [
+    name
+    for scheme in ("http", "https", "all", "no")
+    for name in (f"{scheme}_proxy", f"{scheme}_PROXY".upper())
+]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the settings of whoever runs the tests out of them, and out of what they start."""
-    for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN"):
+    for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN", *CERTIFICATES, *PROXIES):
         os.environ.pop(name, None)
     folder = tempfile.TemporaryDirectory(prefix="no-config-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsp_completions.kinds import Secret
+from lsp_completions.proxy_address import NO_PROXY, ProxyAddress
 from lsp_completions.settings import (
     Api,
     LogLevel,
@@ -65,6 +66,53 @@ def resolved(raw: object) -> tuple[Settings, list[str]]:
             {"headers": {"X-Key": " a b "}}, "headers", (("X-Key", Secret("a b")),), id="a header"
         ),
         pytest.param({"commandSuffix": "-2"}, "command_suffix", "-2", id="command suffix"),
+        pytest.param(
+            {"proxy": " proxy.corp:3128\n"},
+            "proxy",
+            ProxyAddress(scheme="http", host="proxy.corp", port=3128),
+            id="a proxy without its scheme",
+        ),
+        pytest.param(
+            {"proxy": r"HTTPS://CORP\me:a%40b@[FD00::1]/"},
+            "proxy",
+            ProxyAddress(
+                scheme="https", host="fd00::1", port=443, username=r"CORP\me", password="a@b"
+            ),
+            id="a proxy with a login",
+        ),
+        pytest.param(
+            {"proxy": "socks5h://me@p"},
+            "proxy",
+            ProxyAddress(scheme="socks5", host="p", port=1080, username="me"),
+            id="a SOCKS proxy",
+        ),
+        pytest.param(
+            {"proxy": "socks5://me:a@b@p:1"},
+            "proxy",
+            ProxyAddress(scheme="socks5", host="p", port=1, username="me", password="a@b"),
+            id="an @ in a password",
+        ),
+        pytest.param({"proxy": "NONE"}, "proxy", NO_PROXY, id="no proxy at all"),
+        pytest.param(
+            {"proxy": "unix:///run/a proxy"},
+            "proxy",
+            ProxyAddress(scheme="unix", path="/run/a proxy"),
+            id="a unix socket as a URL",
+        ),
+        pytest.param(
+            {"proxy": "/run/proxy"},
+            "proxy",
+            ProxyAddress(scheme="unix", path="/run/proxy"),
+            id="a unix socket as a path",
+        ),
+        pytest.param({"proxy": ""}, "proxy", None, id="a blank proxy is not set"),
+        pytest.param({"caFile": " ~/company.pem\n"}, "ca_file", "~/company.pem", id="a file"),
+        pytest.param(
+            {"caFile": "-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----\n"},
+            "ca_file",
+            "-----BEGIN CERTIFICATE-----\nAA\n-----END CERTIFICATE-----",
+            id="certificates as text",
+        ),
         pytest.param([], "stream", True, id="Lua's empty map as all settings"),
         pytest.param(None, "stream", True, id="no settings"),
     ],
@@ -333,6 +381,58 @@ def test_secrets_stay_out_of_every_way_to_print_settings() -> None:
     ]
     assert not [text for text in printed if "hidden" in text]
     assert "***" in repr(settings)
+
+
+_HOW = (
+    "$.proxy: proxy must be an address such as http://proxy.example.com:3128; in its user name"
+    " and password, write / as %2F, # as %23 and ? as %3F."
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        pytest.param({"proxy": "http://me:pa/ss@p:1"}, _HOW, id="a slash in a password"),
+        pytest.param({"proxy": "http://me:pa#ss@p:1"}, _HOW, id="a hash in a password"),
+        pytest.param({"proxy": "http://me:pass@p:99999"}, _HOW, id="a port too high"),
+        pytest.param({"proxy": "http://me:pass@"}, _HOW, id="no host"),
+        pytest.param({"proxy": "http://"}, _HOW, id="no more than a scheme"),
+        pytest.param({"proxy": "http://pass\nx@p"}, _HOW, id="a line break"),
+        pytest.param(
+            {"proxy": "socks4://me:pass@p"},
+            "$.proxy: proxy must begin with http://, https://, socks5:// or unix:.",
+            id="SOCKS 4",
+        ),
+        pytest.param(
+            {"proxy": "unix:run/pass"},
+            "$.proxy: proxy must name a unix socket by its whole path, such as unix:/run/proxy.",
+            id="half a path",
+        ),
+        pytest.param({"proxy": 3128}, "$.proxy: proxy must be a text, not a number.", id="a port"),
+        pytest.param(
+            {"caFile": "a pass\nb"},
+            "$.caFile: caFile must be a path, or the text of certificates from its -----BEGIN line"
+            " on.",
+            id="neither a path nor certificates",
+        ),
+        pytest.param(
+            {"caFile": "-----BEGIN PRIVATE KEY-----\npass"},
+            "$.caFile: caFile must not hold a private key; certificates are enough.",
+            id="a key",
+        ),
+    ],
+)
+def test_ways_through_the_network_that_are_none(raw: dict[str, Any], problem: str) -> None:
+    settings, problems = resolved(raw)
+    assert problems == [problem]
+    assert (settings.proxy, settings.ca_file) == (None, None)
+
+
+def test_a_proxy_is_shown_without_its_login() -> None:
+    settings, _ = resolved({"proxy": "https://jane:hunter2@p"})
+    assert str(settings.proxy) == "https://p:443"
+    assert "hunter2" not in repr(settings)
+    assert "jane" not in repr(settings)
 
 
 def test_a_wrong_value_leaves_the_one_below_in_force() -> None:
