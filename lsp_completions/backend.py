@@ -98,6 +98,15 @@ class Backend:
         """Whether the embedded model answers."""
         return isinstance(self._chosen, Embedded)
 
+    @property
+    def at_hand(self) -> Provider | None:
+        """Whom to ask, where that need not be waited for."""
+        match self._chosen:
+            case ConfigurationError() | Embedded():
+                return None
+            case provider:
+                return provider
+
     def choose(self, settings: Settings) -> str | None:
         """Choose by the settings; returns what they leave half done, as a sentence for the user.
 

@@ -12,6 +12,7 @@ from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, at_hand, complete
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
+from lsp_completions.model_loading import LONGEST, ModelLoading
 from lsp_completions.network import network_of
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
@@ -161,6 +162,14 @@ async def complete_once(
         if (missing := backend.choose(settings)) is not None:
             report(missing)
         provider = await backend.provider()
+        loading = ModelLoading(
+            lambda asked, longest: transport.events(
+                asked, replace(timeouts, first_event=longest, total=longest)
+            ),
+            lambda sentence, _: progress(sentence),
+        )
+        closing.push_async_callback(loading.aclose)
+        await loading.wait(provider, LONGEST)
         request = Request(
             document=cursor.document,
             offset=cursor.offset,

@@ -9,7 +9,7 @@ import logging
 import sys
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, NoReturn
 
@@ -27,9 +27,10 @@ from lsp_completions.configuration import (
     section,
 )
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
-from lsp_completions.errors import CompletionsError, InvalidParams
+from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
 from lsp_completions.generations import Generations
 from lsp_completions.in_force import put_in_force
+from lsp_completions.model_loading import ModelLoading
 from lsp_completions.network import network_of
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
@@ -106,6 +107,7 @@ class CompletionServer(Server):
         self.notices = Notices(self._warn)
         self.settings = Settings()
         self._introduced = False
+        self._said: set[str] = set()
         self._progressing: set[asyncio.Task[None]] = set()
         self._user_layers: list[Layer] = []
         self._initial_options: object = None
@@ -116,8 +118,10 @@ class CompletionServer(Server):
         self.sites = Sites(self.transport.events)
         self.backend = Backend(self._show_progress, sites=self.sites, tell=self.notices.problem)
         self.generations = Generations(self._open_stream, replaced=self.backend.replaced)
+        self.loading = ModelLoading(self._open_loading, self._show_loading)
         self.on_stop += [
             self._end_progress,
+            self.loading.aclose,
             self.generations.aclose,
             self.sites.aclose,
             self.transport.aclose,
@@ -181,6 +185,7 @@ class CompletionServer(Server):
         # What speaks HTTP takes longer to import than an answer may take.
         await self.transport.prepared()
         self.backend.get_ready()
+        self.loading.begin(self.backend.at_hand)
 
     # ---- documents
 
@@ -288,7 +293,11 @@ class CompletionServer(Server):
                 result = await run()
                 if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
                     self.notices.worked()
+                elif result.reason is SkipReason.TOO_SLOW:
+                    self.loading.again(self.backend.at_hand)
             except CompletionsError as error:
+                if isinstance(error, TimedOut):
+                    self.loading.again(self.backend.at_hand)
                 self.notices.failed(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
             _log_outcome(method, display_path(query.uri, self.roots), result, began)
@@ -350,6 +359,7 @@ class CompletionServer(Server):
 
     async def _provider(self, patience: float) -> Provider:
         provider = await self.backend.provider(at_most=patience)
+        await self.loading.wait(provider, self.settings.first_event_timeout)
         if self.backend.is_local and self.settings.provider is None:
             await asyncio.to_thread(self._introduce, provider)
         return provider
@@ -366,6 +376,11 @@ class CompletionServer(Server):
             first_event=self.settings.first_event_timeout,
             total=self.settings.total_timeout,
         )
+        return self.transport.events(request, timeouts)
+
+    def _open_loading(self, request: HttpRequest, longest: float) -> AsyncGenerator[Event, None]:
+        connect = self.settings.connect_timeout
+        timeouts = Timeouts(connect=connect, first_event=longest, total=longest)
         return self.transport.events(request, timeouts)
 
     # ---- commands
@@ -457,11 +472,22 @@ class CompletionServer(Server):
     def _show_progress(self, sentence: str) -> None:
         """The embedded model starts: show it until it is there."""
         if self.client.work_done_progress:
-            task = asyncio.create_task(self._progress(sentence), name="progress")
-            self._progressing.add(task)
-            task.add_done_callback(self._progressing.discard)
+            self._show_until(self.backend.provider, sentence)
 
-    async def _progress(self, sentence: str) -> None:
+    def _show_loading(self, sentence: str, loading: "asyncio.Task[None]") -> None:
+        """Ollama loads its model: show it until it is there, or say it once."""
+        if self.client.work_done_progress:
+            self._show_until(partial(asyncio.wait, [loading]), sentence)
+        elif sentence not in self._said:
+            self._said.add(sentence)
+            self._say(types.MessageType.Info, f"{sentence}. Suggestions come when it is there.")
+
+    def _show_until(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
+        task = asyncio.create_task(self._progress(ends, sentence), name="progress")
+        self._progressing.add(task)
+        task.add_done_callback(self._progressing.discard)
+
+    async def _progress(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
         token = f"lsp-completions-{uuid.uuid4()}"
         try:
             await self.work_done_progress.create_async(token)
@@ -470,7 +496,7 @@ class CompletionServer(Server):
             return
         self.work_done_progress.begin(token, types.WorkDoneProgressBegin(title=sentence))
         try:
-            await self.backend.provider()
+            await ends()
         except CompletionsError:
             pass  # told by the request that waits for it
         finally:

@@ -317,7 +317,7 @@ def test_editors_and_the_command_line_get_what_is_filled_in(
 ) -> None:
     model = tiny(tmp_path, name, tokens, keys)
     said = "filled" if tokens else "plain"
-    options = {"provider": "local", "modelPath": str(model)}
+    options = {"provider": "local", "modelPath": str(model), "totalTimeout": PATIENCE}
     environment = {
         **os.environ,
         "XDG_RUNTIME_DIR": str(tmp_path),
@@ -331,8 +331,11 @@ def test_editors_and_the_command_line_get_what_is_filled_in(
         "version": 1,
         "text": "a = \nb = 1\n",
     }
+    (tmp_path / "config" / "lsp-completions").mkdir(parents=True)
+    config = tmp_path / "config" / "lsp-completions" / "config.toml"
+    config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items()))
     with LspClient.start(command, env=environment) as client:
-        client.initialize(initializationOptions={**options, "totalTimeout": PATIENCE})
+        client.initialize()
         client.notify("textDocument/didOpen", {"textDocument": document})
         asked = {
             "textDocument": {"uri": document["uri"]},
@@ -343,11 +346,6 @@ def test_editors_and_the_command_line_get_what_is_filled_in(
         items = client.take(id, timeout=PATIENCE)["result"]["items"]
         assert [item["insertText"].strip() for item in items] == [said]
 
-        (tmp_path / "config" / "lsp-completions").mkdir(parents=True)
-        config = tmp_path / "config" / "lsp-completions" / "config.toml"
-        config.write_text(
-            "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
-        )
         (tmp_path / "a.py").write_text(str(document["text"]))
         ran = subprocess.run(
             [*command, "complete", "--json", "a.py:1:5"],

@@ -183,12 +183,68 @@ class LlamaCppServer(ModelServer):
 
 
 class OllamaServer(ModelServer):
+    """Loads its model first where `load_steps` are given; `load_on` is one of them done.
+
+    When the one who asked first hangs up, it begins anew for the next who waits.
+    """
+
     provider = "ollama"
     paths = ("/api/generate",)
     content_type = "application/x-ndjson"
 
+    def __init__(self, *said: str | Step, load_steps: int = 0, **options: Any) -> None:
+        super().__init__(*said, **options)
+        self.load_steps = load_steps
+        self.steps_done = 0
+        self.given_up = 0
+        """How often loading was."""
+        self.waiting: list[asyncio.Event] = []
+
+    @property
+    def is_loaded(self) -> bool:
+        return self.steps_done >= self.load_steps
+
+    async def load_on(self, steps: int = 1) -> None:
+        """Go on with loading, once somebody waits for it."""
+        await self.until(lambda: self.waiting)
+        self.steps_done += steps
+        if self.is_loaded:
+            for loaded in self.waiting:
+                loaded.set()
+
+    def unload(self) -> None:
+        self.steps_done = 0
+
+    def reply(self, request: Request) -> Reply:
+        return [self._loaded, *super().reply(request)]
+
     def streams(self, body: Any) -> bool:
         return body.get("stream") is not False
+
+    def answer(self, path: str) -> Reply:
+        # Whoever sends no prompt asks for the model alone.
+        if "prompt" not in self.bodies[-1]:
+            return whole(_dumped({**self.whole(""), "done_reason": "load"}))
+        return super().answer(path)
+
+    async def _loaded(self, reader: asyncio.StreamReader) -> bool:
+        if self.is_loaded:
+            return True
+        loaded = asyncio.Event()
+        self.waiting.append(loaded)
+        await self._note()
+        coming = asyncio.create_task(loaded.wait())
+        hung_up = asyncio.create_task(reader.read(1))
+        await asyncio.wait([coming, hung_up], return_when=asyncio.FIRST_COMPLETED)
+        if not loaded.is_set() and self.waiting[0] is loaded:
+            self.steps_done = 0
+            self.given_up += 1
+        self.waiting.remove(loaded)
+        for task in (coming, hung_up):
+            task.cancel()
+        await asyncio.wait([coming, hung_up])
+        await self._note()
+        return loaded.is_set()
 
     def refusal(self, path: str, body: Any) -> tuple[int, object] | None:
         if body.get("model") not in (self.model, "own-model"):
@@ -203,7 +259,7 @@ class OllamaServer(ModelServer):
     def end(self) -> list[object]:
         return [self.whole("")]
 
-    def whole(self, text: str) -> object:
+    def whole(self, text: str) -> dict[str, object]:
         reason = {"done": True, "done_reason": self.finish}
         return {"model": self.model, "created_at": "", "response": text, **reason}
 

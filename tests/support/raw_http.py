@@ -11,7 +11,7 @@ import asyncio
 import socket
 import ssl
 import struct
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Self
@@ -25,7 +25,14 @@ class Action(Enum):
 
 CLOSE, RESET, HOLD = Action.CLOSE, Action.RESET, Action.HOLD
 
-Step = bytes | float | asyncio.Event | Action
+Step = (
+    bytes
+    | float
+    | asyncio.Event
+    | Action
+    # What takes time, reads whether the client hangs up, and says whether to go on.
+    | Callable[[asyncio.StreamReader], Awaitable[bool]]
+)
 Reply = Sequence[Step]
 
 
@@ -132,6 +139,9 @@ class RawServer:
                     raw = writer.get_extra_info("socket")
                     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     return False
+                case _:
+                    if not await step(reader):
+                        return False
         return True
 
     async def _note(self, opened: int = 0) -> None:
