@@ -83,7 +83,7 @@ class Exchange:
         self._connections = connections
         self._request = request
         self._timeouts = timeouts
-        self._host = place(request.url)
+        self._host = self._way = place(request.url)
         self._stage = _Stage.WAITING
         self._connected = False
         self._socket: httpcore.AsyncNetworkStream
@@ -148,6 +148,10 @@ class Exchange:
 
     async def _talk(self) -> None:
         request = self._built()
+        found = await self._connections.proxy_for(request.url)
+        proxy = None if found is None else found.address
+        if proxy is not None:
+            self._way = f"{self._host} through the proxy {proxy.place}"
         try:
             try:
                 await self._attempt(request)
@@ -164,8 +168,7 @@ class Exchange:
                 await self._attempt(request)
             return
         except _NETWORK_TROUBLE as error:
-            proxy = await self._connections.proxy_for(request.url)
-            failure = explain(error, host=self._host, proxy=proxy.address if proxy else None)
+            failure = explain(error, host=self._host, proxy=proxy)
             log.debug("%s (%s)", failure, type(error).__name__)
         # Outside the handler: httpx's exception may quote a header, so ours keeps no link to it.
         raise failure
@@ -330,9 +333,9 @@ class Exchange:
             case _Stage.WAITING:
                 return TimedOut(f"No connection to {self._host} became free within {seconds:g} s.")
             case _Stage.CONNECTING:
-                return Unreachable(f"No connection to {self._host} within {seconds:g} s.")
+                return Unreachable(f"No connection to {self._way} within {seconds:g} s.")
             case _Stage.SENT:
-                return TimedOut(f"{self._host} did not answer within {seconds:g} s.")
+                return TimedOut(f"{self._way} did not answer within {seconds:g} s.")
             case _Stage.ANSWERED:
                 return TimedOut(f"{self._host} sent no text within {seconds:g} s.")
             case _:

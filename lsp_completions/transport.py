@@ -115,7 +115,7 @@ class Transport:
 
     def use(self, network: Network) -> None:
         """Go by `network` from the next request on; what is under way goes on as it began."""
-        if network == self._network:
+        if network == self._network or self._closed:
             return
         self._network = network
         if self._connections is not None:

@@ -90,6 +90,15 @@ class TestUnreachable:
                 f"No connection to 127.0.0.1:{server.port}"
             )
 
+    async def test_handshake_without_an_answer(self) -> None:
+        timeouts = Timeouts(connect=0.1, first_event=30, total=30)
+        async with RawServer([HOLD]) as server:
+            url = server.url.replace("http:", "https:")
+            assert await reason(url, timeouts) == (
+                f"No connection to 127.0.0.1:{server.port} in time."
+            )
+            await server.until(lambda: server.open == 0)
+
     async def test_server_that_answers_a_handshake_in_plain_text(self) -> None:
         async def rude(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
+from lsp_completions.errors import TimedOut
 from lsp_completions.network import Network
 from lsp_completions.proxy_address import NO_PROXY, read_proxy_address
 from lsp_completions.transport import Timeouts, Transport
@@ -27,7 +28,7 @@ from tests.support.asking import (
     reason,
 )
 from tests.support.proxies import KINDS, Kind, ProxyServer
-from tests.support.raw_http import CLOSE, HOLD, RawServer, chunked, sse
+from tests.support.raw_http import CLOSE, HOLD, RawServer, Step, chunked, sse
 
 TLS = "https://instance.test/complete"
 PLAIN = "http://instance.test/complete"
@@ -274,6 +275,40 @@ class TestRefusals:
             )
             await proxy.until_left()
 
+    async def test_accepts_a_request_and_says_nothing(self) -> None:
+        timeouts = Timeouts(connect=30, first_event=0.1, total=30)
+        async with ProxyServer(Kind.HTTP, hangs=True) as proxy:
+            assert await reason(PLAIN, timeouts, network=by(proxy)) == (
+                f"instance.test through the proxy {proxy.place} did not answer within 0.1 s."
+            )
+            await proxy.until_left()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    async def test_handshake_with_the_host_hangs(self, kind: Kind) -> None:
+        timeouts = Timeouts(connect=0.1, first_event=30, total=30)
+        async with (
+            silence() as port,
+            ProxyServer(kind, to=port, ssl_context=certified("localhost")) as proxy,
+        ):
+            assert await reason(TLS, timeouts, network=by(proxy)) == (
+                f"No connection to instance.test through the proxy {proxy.place} in time."
+            )
+            await proxy.until_left()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    async def test_comments_do_not_put_the_end_off(self, kind: Kind) -> None:
+        timeouts = Timeouts(connect=30, first_event=30, total=0.3)
+        drip: list[Step] = [chunked(b": ping\n\n", end=False), 0.01]
+        async with (
+            instance_behind(kind) as (server, proxy),
+            opened(network=by(proxy)) as transport,
+        ):
+            await read(transport, ask(TLS))
+            server.replies = [[*sse()[:1], chunked(ONE, end=False), *drip * 3000]]
+            with pytest.raises(TimedOut, match="did not finish within"):
+                await read(transport, ask(TLS), timeouts)
+            await proxy.until_left()
+
     @pytest.mark.parametrize("kind", [Kind.HTTP, Kind.SOCKS5])
     async def test_is_not_there(self, kind: Kind) -> None:
         with socket.socket() as taken:
@@ -310,6 +345,19 @@ class TestRefusals:
             assert (await reason(TLS, timeouts, network=network)).startswith(
                 f"The proxy {proxy.place} "
             )
+
+
+@asynccontextmanager
+async def silence() -> AsyncIterator[int]:
+    """A host that takes a connection and says nothing; its port."""
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(65536):
+            pass
+        writer.close()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
 
 
 class TestLeaving:
