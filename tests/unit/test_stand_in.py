@@ -429,6 +429,18 @@ def test_lets_through(rules: Rules, query: dict[str, str], changes: dict[str, An
             "messages must alternate between human and assistant",
             id="turns that do not alternate",
         ),
+        pytest.param(
+            Rules(backend="anthropic"),
+            [{"speaker": "assistant", "text": "a"}],
+            "the first message must be human, and none empty",
+            id="the model's turn first",
+        ),
+        pytest.param(
+            Rules(backend="anthropic"),
+            [{"speaker": "human", "text": "a"}, {"speaker": "assistant", "text": "x = "}],
+            "final assistant content cannot end with trailing whitespace",
+            id="an answer begun with a space at its end",
+        ),
     ],
 )
 def test_messages_refused_upstream_are_told_inside_the_stream(

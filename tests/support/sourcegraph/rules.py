@@ -30,7 +30,7 @@ class Rules:
     - `context_filters=True`: only known clients may complete (servers 5.4 and 5.5).
     - `models`: the models it serves in any spelling; `None` serves whatever is asked for.
     - `backend`: `fireworks` wants exactly one message that is not blank, `anthropic` turns that
-      alternate, `any` takes what comes.
+      alternate and are not blank, the last without white space at its end; `any` takes what comes.
     - `limit`: so many completions are allowed, then 429 with `retry_after`.
     - `retry_after`: sent on those, seconds or a date; `None` leaves it out.
     - `gzip`: a client that accepts gzip gets it, and with it all events at once at the end.
@@ -158,6 +158,10 @@ def check_messages(rules: Rules, path: str, body: Mapping[str, Any]) -> None:
         speakers = [message.get("speaker") for message in messages]
         if not speakers or any(a == b for a, b in itertools.pairwise(speakers)):
             raise UpstreamError("messages must alternate between human and assistant")
+        if speakers[0] != "human" or any(not _said(message).strip() for message in messages):
+            raise UpstreamError("the first message must be human, and none empty")
+        if speakers[-1] == "assistant" and _said(messages[-1])[-1].isspace():
+            raise UpstreamError("final assistant content cannot end with trailing whitespace")
         return
     if len(messages) != 1:
         raise UpstreamError("Expected to receive exactly one message with the prompt")
