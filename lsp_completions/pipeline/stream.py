@@ -120,6 +120,11 @@ class Collector:
             candidate = self._take(rest)
             if self._done:
                 return candidate
+        return self._end(cut_off=cut_off, cut_off_by_length=cut_off_by_length)
+
+    def _end(self, *, cut_off: bool = False, cut_off_by_length: bool = False) -> Candidate | None:
+        if self._done:
+            return None
         self._done = True
         last = "".join(self._line)
         if cut_off or cut_off_by_length:
@@ -159,14 +164,14 @@ class Collector:
             self._line_length = len(piece)
             self._looked_at = 0
         if marker is not None:
-            return self.end()
+            return self._end()
 
         if self._line_length >= self._looked_at + 2 * LONGEST:
             self._looked_at = self._line_length
             if loop_in_line("".join(self._line)) is not None:
-                return self.end()
+                return self._end()
         if self._length > self._max_chars:
-            return self.end(cut_off_by_length=True)
+            return self._end(cut_off_by_length=True)
         return None
 
     def _end_line(self) -> Candidate | None:
@@ -180,7 +185,7 @@ class Collector:
                 self._fences += 1
             if self._fences == 2:
                 self._line = []
-                return self.end()
+                return self._end()
             return None
         if line.strip():
             self._spoken.append(line)

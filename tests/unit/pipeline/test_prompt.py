@@ -261,8 +261,9 @@ def test_stop_sequences(drawn: str, single_line: bool, stops_at_line_end: bool) 
 
 
 def test_recorded_prompts() -> None:
-    # What we do otherwise on purpose: the rest of the cursor's line is told, and what would be a
-    # blank prompt has the path in it.
+    # What we do otherwise on purpose: the rest of the cursor's line is told, what would be a blank
+    # prompt has the path in it, and models that chat, such as `gpt-4o`, are told in words what to
+    # write unless their API continues text.
     rows = extra_cases("cases/fim_prompts.jsonl")
     for row in rows:
         before, _, after = row["document_with_cursor"].partition("█")
