@@ -137,8 +137,12 @@ class Backend:
         return Embedded(chosen, LocalModel(chosen.model_path))
 
     def get_ready(self) -> None:
-        """Have a Sourcegraph instance asked for what the first completion needs to know."""
+        """Have a Sourcegraph instance asked for what the first completion needs to know.
+
+        Whenever settings changed, as one that could not be reached may be by now.
+        """
         if isinstance(self._chosen, Sourcegraph):
+            self._sites.retry(self._chosen)
             self._sites.known(self._chosen)
 
     async def provider(self, *, at_most: float | None = None) -> Provider:

@@ -24,6 +24,7 @@ TIMEOUTS = Timeouts(connect=5.0, first_event=20.0, total=20.0)
 PATIENCE = 2.0  # seconds that a completion waits at most, of the seven it may take
 LASTS = 3600.0  # seconds; an administrator's change is seen within the hour
 AGAIN = 60.0  # seconds after a failure; twice as long after each further one
+MOST = 16  # accounts remembered; a token that is renewed every hour is another one each time
 OFF_LASTS = 300.0  # seconds; whoever had it switched on again waits for it
 
 
@@ -70,6 +71,11 @@ class Sites:
         if (inquiry := self._known.get(_asker(instance))) is not None:
             inquiry.due = self._clock()
 
+    def retry(self, instance: Sourcegraph) -> None:
+        """The way to it may be another one: what failed is asked again when it is needed next."""
+        if (inquiry := self._known.get(_asker(instance))) is not None and inquiry.failures:
+            inquiry.due = self._clock()
+
     async def aclose(self) -> None:
         """Ask no more."""
         self._closed = True
@@ -83,10 +89,18 @@ class Sites:
         asker = _asker(instance)
         inquiry = self._known.get(asker)
         if inquiry is None:
+            self._make_room()
             inquiry = self._known[asker] = _Inquiry(asker, self._clock)
         if inquiry.is_due and not self._closed:
             inquiry.start(self._events)
         return inquiry
+
+    def _make_room(self) -> None:
+        over = len(self._known) - MOST + 1
+        if over > 0:
+            idle = [asker for asker, each in self._known.items() if not each.is_going_on]
+            for asker in idle[:over]:
+                del self._known[asker]
 
 
 class _Inquiry:
@@ -95,7 +109,8 @@ class _Inquiry:
     def __init__(self, instance: Sourcegraph, clock: Callable[[], float]) -> None:
         self._instance = instance
         self._clock = clock
-        self._failures = 0
+        self.failures = 0
+        """How often in a row not all questions were answered."""
         self.site = self._heard = unknown(instance)
         self.answered = False
         """All questions were asked once."""
@@ -105,7 +120,12 @@ class _Inquiry:
     @property
     def is_due(self) -> bool:
         """Whether it is time to ask, and nobody is asking."""
-        return (self.task is None or self.task.done()) and self._clock() >= self.due
+        return not self.is_going_on and self._clock() >= self.due
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether it is being asked."""
+        return self.task is not None and not self.task.done()
 
     def start(self, events: Callable[[HttpRequest, Timeouts], AsyncGenerator[Event, None]]) -> None:
         """Ask everything, in a task of its own."""
@@ -125,9 +145,9 @@ class _Inquiry:
         heard = await ask(FIRST)
         heard = await ask(further(self._heard)) and heard
         self.answered = True
-        self._failures = 0 if heard else self._failures + 1
+        self.failures = 0 if heard else self.failures + 1
         if not heard:
-            again = min(AGAIN * 2 ** (self._failures - 1), LASTS)
+            again = min(AGAIN * 2 ** (self.failures - 1), LASTS)
             self.due = min(self.due, self._clock() + again)
         if switched_off(self.site) is not None:
             self.due = min(self.due, self._clock() + OFF_LASTS)

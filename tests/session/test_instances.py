@@ -366,6 +366,7 @@ async def test_which_model_answers_is_logged_when_it_changes(
     async with using(NEW) as it:
         for _ in range(3):
             await it.suggested()
+            await it.later()
         it.instance.pages[MODELS] = models(model(QWEN))
         await it.later()
         await it.suggested()
@@ -469,19 +470,33 @@ async def test_what_has_no_known_origin_is_not_shown(
 
 
 @pytest.mark.parametrize(
-    "answer",
+    ("drawn", "answer", "shown"),
     [
-        pytest.param(Answer("a + b\n", "y = 2\n", error="upstream failed"), id="an error"),
-        pytest.param(Answer("a + b\n", "y = 2\n", CUT), id="it breaks off"),
+        pytest.param(
+            "x = <cursor>\n",
+            Answer("a + b\n", "y", stop_reason="", error="no"),
+            "a + b",
+            id="an error",
+        ),
+        pytest.param("x = <cursor>\n", Answer("a + b\n", "y", CUT), "a + b", id="it breaks off"),
+        pytest.param(
+            "def f():<cursor>\n",
+            Answer("\n    a = 1\n", "    b", CUT, stop_reason=""),
+            "\n    a = 1",
+            id="a block breaks off",
+        ),
     ],
 )
-async def test_with_attribution_nothing_is_shown_of_what_failed(answer: Answer) -> None:
+async def test_with_attribution_nothing_is_shown_of_what_failed(
+    drawn: str, answer: Answer, shown: str
+) -> None:
     async with using(ENFORCED, answer) as it:
         with pytest.raises(ProviderError):
-            await it.outcome()
+            await it.outcome(drawn)
+        # It would be without.
         it.instance.pages[CLIENT_CONFIG] = config()
         await it.later()
-        assert await it.suggested() == "a + b"
+        assert await it.suggested(drawn) == shown
 
 
 async def test_with_attribution_nothing_is_shown_at_the_deadline() -> None:

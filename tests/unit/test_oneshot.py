@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lsp_completions.errors import Interrupted
+from lsp_completions.errors import Interrupted, SwitchedOff
 from lsp_completions.oneshot import Answer, Cursor, complete_once
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
@@ -14,6 +14,9 @@ from lsp_completions.settings import resolve
 from tests.support.cursor import apply, cursor
 from tests.support.model_servers import LlamaCppServer, ModelServer, OllamaServer, OpenAIServer
 from tests.support.raw_http import CLOSE, HOLD
+from tests.support.sourcegraph import TOKEN, StandIn
+from tests.support.sourcegraph import Answer as Said
+from tests.support.sourcegraph.pages import CLIENT_CONFIG, NEW, config
 
 
 class Run:
@@ -30,8 +33,12 @@ class Run:
         """What is set as soon as this is to be seen."""
         return self._waiting.setdefault(seen, asyncio.Event())
 
-    async def complete(self, server: ModelServer) -> Answer:
-        given = {"provider": server.provider, "url": server.url, "model": server.model}
+    async def complete(self, server: ModelServer | StandIn) -> Answer:
+        given: dict[str, str]
+        if isinstance(server, StandIn):
+            given = {"endpoint": server.url, "accessToken": TOKEN}
+        else:
+            given = {"provider": server.provider, "url": server.url, "model": server.model}
         settings, problems = resolve([("the test", given)])
         assert not problems
         return await complete_once(
@@ -110,3 +117,29 @@ async def test_where_it_cannot_be_shown_nobody_waits_for_the_rest() -> None:
     async with LlamaCppServer("1", HOLD) as server:
         with pytest.raises(BrokenPipeError):
             await run.complete(server)
+
+
+async def test_an_instance_is_asked_as_it_says() -> None:
+    run = Run("x = <cursor>\n")
+    async with StandIn(Said("1 + 2\n"), pages=NEW) as instance:
+        answer = await run.complete(instance)
+    assert answer.model == "fireworks/starcoder"
+    assert instance.completions[0].query["api-version"] == "2"
+    assert isinstance(answer.outcome, Suggested)
+
+
+async def test_nothing_is_shown_early_where_its_origin_is_checked() -> None:
+    run = Run("x = <cursor>\n")
+    pages = {**NEW, CLIENT_CONFIG: config(attribution="enforced")}
+    async with StandIn(Said("1", " + 2\n", 0.1, "y\n"), pages=pages) as instance:
+        answer = await run.complete(instance)
+    assert isinstance(answer.outcome, Suggested)
+    assert run.seen == []
+
+
+async def test_one_that_is_switched_off() -> None:
+    run = Run("x = <cursor>\n")
+    pages = {**NEW, CLIENT_CONFIG: config(codyEnabled=False)}
+    async with StandIn(pages=pages) as instance:
+        with pytest.raises(SwitchedOff):
+            await run.complete(instance)

@@ -18,7 +18,7 @@ from lsp_completions.providers.sourcegraph_site import (
     switched_off,
     unknown,
 )
-from lsp_completions.site import AGAIN, LASTS, OFF_LASTS, Sites
+from lsp_completions.site import AGAIN, LASTS, MOST, OFF_LASTS, Sites
 from lsp_completions.transport import Transport
 from tests.support.sourcegraph import (
     TOKEN,
@@ -233,6 +233,32 @@ async def test_failures_are_asked_again_ever_more_seldom() -> None:
         assert switched_off(await it.told_again()) is not None
 
 
+async def test_what_failed_is_asked_again_when_the_way_is_another() -> None:
+    async with asking({**NEW, CLIENT_CONFIG: refusal(503, "starting")}) as it:
+        await it.site()
+        assert it.asked
+        it.instance.pages[CLIENT_CONFIG] = NEW[CLIENT_CONFIG]
+        it.sites.retry(it.provider)
+        assert (await it.told_again()).client_config is not None
+        assert it.asked
+        # Nothing failed, so nothing is asked.
+        it.sites.retry(it.provider)
+        await it.told_again()
+        assert it.asked == []
+
+
+async def test_accounts_of_long_ago_are_forgotten() -> None:
+    async with asking(NEW) as it:
+        for number in range(MOST):
+            await it.sites.site(replace(it.provider, token=Secret(f"t{number}")))
+        assert len(it.asked) == MOST * 5
+        await it.sites.site(replace(it.provider, token=Secret("t1")))
+        await it.site()
+        assert it.asked == sorted(NEW)
+        await it.sites.site(replace(it.provider, token=Secret("t0")))
+        assert it.asked
+
+
 async def test_what_it_once_said_can_be_forgotten() -> None:
     async with asking(NEW) as it:
         it.sites.forget(it.provider)
@@ -265,7 +291,7 @@ async def test_no_patience_at_all() -> None:
 
 async def test_whoever_has_less_patience_waits_less() -> None:
     late = replace(NEW[VERSION], delay=3600)
-    async with asking({**NEW, VERSION: late}) as it:
+    async with asking({**NEW, VERSION: late}, patience=3600) as it, asyncio.timeout(10):
         site = await it.sites.site(it.provider, at_most=0.01)
         assert site.version is None
         waiting = asyncio.create_task(it.site())
