@@ -1,4 +1,4 @@
-"""Where settings come from: the machine's file, the user's, the environment and the editor.
+"""Where settings come from: logins, files, the environment and the editor.
 
 The same names everywhere. What is read here is only found and unwrapped; `settings.resolve`
 judges it, and `in_force` whether it counts.
@@ -8,6 +8,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from lsp_completions import src_cli
+from lsp_completions.logins import Logins
 from lsp_completions.machine_file import machine_layers
 from lsp_completions.settings import Problem
 from lsp_completions.sources import Kind, Layer, Source
@@ -16,9 +18,6 @@ from lsp_completions.toml_file import UnreadableFile, read_toml
 NAME = "lsp-completions"
 SECTION = "lspCompletions"
 
-# The variables that Sourcegraph's own command line reads.
-VARIABLES = {"SRC_ENDPOINT": "endpoint", "SRC_ACCESS_TOKEN": "accessToken"}
-
 # What clients tell other servers, and so us as well.
 OTHERS = frozenset(
     ("editorInfo", "editorPluginInfo", "http", "telemetry", "github.copilot", "github-enterprise")
@@ -26,14 +25,35 @@ OTHERS = frozenset(
 
 
 def load_user_layers(
-    environment: Mapping[str, str] | None = None, folder: Path | None = None
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    *,
+    home: Path | None = None,
+    logins: Logins | None = None,
 ) -> tuple[list[Layer], list[Problem]]:
     """What was set outside the editor, and what could not be read. Later layers win.
 
-    `folder` is the user's config folder of this program, the platform's own by default.
+    `folder` is the user's config folder of this program, the platform's own by default, and `home`
+    the folder where src-cli has its file.
     """
     environment = os.environ if environment is None else environment
-    layers, problems = machine_layers()
+    # What is configured comes before all of them; among themselves, the last one counts.
+    layers = [
+        Layer(
+            Source(name=login.told(), kind=Kind.OWN, place=f"the login to {login.endpoint}"),
+            {"endpoint": login.endpoint, "accessToken": login.credential},
+        )
+        for login in (Logins() if logins is None else logins).all()
+    ]
+    machine, problems = machine_layers()
+    layers += machine
+
+    said, problem = src_cli.in_file(src_cli.config_file(home))
+    if said is not None:
+        name, values = said
+        layers.append(Layer(Source(name=name, kind=Kind.OWN), values))
+    if problem is not None:
+        problems.append(problem)
 
     file = config_file(folder)
     try:
@@ -42,10 +62,9 @@ def load_user_layers(
     except UnreadableFile as error:
         problems.append(Problem(path="$", message=str(error), source=str(file)))
 
-    for variable, key in VARIABLES.items():
-        if value := environment.get(variable):
-            source = Source(name=variable, kind=Kind.OWN, place="the environment")
-            layers.append(Layer(source, {key: value}))
+    for name, values in src_cli.in_environment(environment):
+        source = Source(name=name, kind=Kind.OWN, place="the environment")
+        layers.append(Layer(source, values))
 
     return layers, problems
 

@@ -12,6 +12,7 @@
         ├── UnexpectedReply        an answer that is not what the API promises
         │   ├── SignInPage         a page for signing in
         │   └── Redirected         to another address
+        ├── NoCredential           a command or the keyring did not give the token it keeps
         ├── LocalModelFailed       the embedded model could not be installed or started
         └── Refused                a status other than success, or an error inside the stream
             ├── NotAuthorized      the token is missing or wrong
@@ -83,6 +84,10 @@ class SignInPage(UnexpectedReply):
 
 class Redirected(UnexpectedReply):
     """The way leads to another address, which is not followed."""
+
+
+class NoCredential(ProviderError):
+    """What keeps the token, a command or the system's keyring, did not give it."""
 
 
 class LocalModelFailed(ProviderError):

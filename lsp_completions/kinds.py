@@ -5,6 +5,8 @@ The wrong value may be a secret in the wrong place, so no message repeats a text
 
 import json
 import re
+import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -53,6 +55,28 @@ class Secret:
 
     def __hash__(self) -> int:
         return hash(self._text)
+
+
+class LoginToken(Secret):
+    """The token of a login to `endpoint`. It may be in the system's keyring, and not at hand."""
+
+    __slots__ = ("_at_hand", "endpoint")
+
+    def __init__(self, endpoint: str, text: str | None) -> None:
+        super().__init__(text or f"in the keyring, for {endpoint}")
+        self.endpoint = endpoint
+        self._at_hand = text is not None
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether it need not be asked for first."""
+        return self._at_hand
+
+    def reveal(self) -> str:
+        """The text itself, where it is at hand."""
+        if not self._at_hand:
+            raise RuntimeError("The token is in the keyring, and was not asked for.")
+        return super().reveal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +175,8 @@ class Token:
 
     def read(self, value: object, wrong: Wrong) -> Secret | None:
         """The token without the line break that a file or a command leaves after it."""
+        if isinstance(value, Secret):
+            return value  # from a login, which has read it
         if (token := _text(value, wrong)) is None:
             return None
         if not token.isascii():
@@ -168,6 +194,8 @@ class Address:
 
     values: str = "address"
     example: str = "https://sourcegraph.example.com"
+    drops_user: bool = False
+    """Whether a user name and a password before the host are left out, and not refused."""
 
     def read(self, value: object, wrong: Wrong) -> str | None:
         """The address without a slash at its end, so that a path can be added."""
@@ -183,12 +211,13 @@ class Address:
             wrong(f"must be an address such as {self.example}")
         elif parts.scheme not in ("http", "https"):
             wrong("must begin with https:// or http://")
-        elif "@" in parts.netloc:
+        elif "@" in parts.netloc and not self.drops_user:
             wrong("must not hold a user name or a password")
         elif "?" in text or "#" in text:
             wrong("must end with its path, without ? or #")
         else:
-            return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
+            host = parts.netloc.lower().rpartition("@")[2]
+            return f"{parts.scheme}://{host}{parts.path}".rstrip("/")
         return None
 
 
@@ -246,6 +275,61 @@ class Duration:
             wrong('must be a text such as "10m" or a number of seconds')
             return None
         return text
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program and its arguments, run as they are and without a shell; secrets may be among them.
+
+    In one text they are separated as the platform's shell would do it.
+    """
+
+    values: str = "command line, or list of texts"
+    windows: bool = sys.platform == "win32"
+
+    def read(self, value: object, wrong: Wrong) -> "CommandLine | None":
+        """The program and its arguments; a blank text counts as not set."""
+        if is_empty(value):
+            return None
+        if isinstance(value, str):
+            try:
+                words = windows_words(value) if self.windows else shlex.split(value)
+            except ValueError:
+                wrong("must have an end to each quote")
+                return None
+        elif isinstance(value, Sequence):
+            words = [word for word in value if isinstance(word, str)]
+            if len(words) < len(value):
+                wrong("must be a text, or a list of texts only")
+                return None
+        else:
+            wrong(f"must be a text or a list of texts, not {described(value)}")
+            return None
+        if any("\0" in word for word in words):
+            wrong("must not hold the character with the number 0")
+            return None
+        if words and not words[0].strip():
+            wrong("must begin with the program")
+            return None
+        return CommandLine(tuple(words)) if words else None
+
+
+class CommandLine:
+    """A program and its arguments, which appear in no `repr`, message or log."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CommandLine) and self.words == other.words
+
+    def __hash__(self) -> int:
+        return hash(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +417,35 @@ class Headers:
             else:
                 headers.append((str(name), Secret(text.strip())))
         return tuple(headers) if headers else None
+
+
+def windows_words(line: str) -> list[str]:
+    """The words of a command line by the rules that programs for Windows share.
+
+    A backslash is an ordinary character but before a quote, where two stand for one. Raises
+    `ValueError` where a quote has no end.
+    """
+    words: list[str] = []
+    word, quoting = "", False
+    begun = False
+    for part in re.findall(r'\\*"|\\+|[ \t]+|[^\\" \t]+', line.strip()):
+        if part.endswith('"'):
+            backslashes = len(part) - 1
+            word += "\\" * (backslashes // 2)
+            begun = True
+            if backslashes % 2:
+                word += '"'
+            else:
+                quoting = not quoting
+        elif part.isspace() and not quoting:
+            words.append(word)
+            word, begun = "", False
+        else:
+            word += part
+            begun = True
+    if quoting:
+        raise ValueError("a quote without an end")
+    return [*words, word] if begun else words
 
 
 def is_empty(value: object) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lsp_completions.addresses import is_same, origin_of
+from lsp_completions.kinds import LoginToken
 from lsp_completions.providers.choice import LLAMA_CPP_URL, MISTRAL_URL, OLLAMA_URL
 from lsp_completions.settings import Api, Problem, Settings, resolve
 from lsp_completions.sources import Layer
@@ -96,11 +97,17 @@ def with_credentials(
                 value: Any = chosen.value_of(key)
             else:
                 value = getattr(Settings(), field)
-            if having and not meant:
-                problems.append(_astray(key, kind, address, settings, having[0]))
+            # A login waits until its instance is chosen, and is no mistake until then.
+            set_here = [each for each in having if not _is_of_login(each.settings.value_of(key))]
+            if set_here and not meant:
+                problems.append(_astray(key, kind, address, settings, set_here[0]))
             change: dict[str, Any] = {field: value, "sources": sources}
             settings = replace(settings, **change)
     return settings, tuple(problems)
+
+
+def _is_of_login(value: object) -> bool:
+    return isinstance(value, LoginToken)
 
 
 def _url_of(settings: Settings) -> str | None:

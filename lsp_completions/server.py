@@ -10,6 +10,7 @@ import sys
 import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -27,9 +28,10 @@ from lsp_completions.configuration import (
     section,
 )
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
-from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
+from lsp_completions.errors import CompletionsError, InvalidParams, NotAuthorized, TimedOut
 from lsp_completions.generations import Generations
 from lsp_completions.in_force import put_in_force
+from lsp_completions.logins import Logins
 from lsp_completions.model_loading import ModelLoading
 from lsp_completions.network import network_of
 from lsp_completions.notices import Notices
@@ -110,6 +112,8 @@ class CompletionServer(Server):
         self._said: set[str] = set()
         self._progressing: set[asyncio.Task[None]] = set()
         self._user_layers: list[Layer] = []
+        self.logins = Logins()
+        self._logins_seen = self.logins.stamp()
         self._initial_options: object = None
         self._editor_settings: object = None
         self._settings_known = asyncio.Event()
@@ -153,7 +157,9 @@ class CompletionServer(Server):
         self.shows_inline = client.advertises_inline
         self.position_encoding = client.encoding.value
 
-        self._user_layers, problems = load_user_layers()
+        # Before it is read, so that nothing written meanwhile is missed.
+        self._logins_seen = self.logins.stamp()
+        self._user_layers, problems = load_user_layers(logins=self.logins)
         self._initial_options = client.options
         for problem in problems:
             self.notices.problem(str(problem))
@@ -308,6 +314,7 @@ class CompletionServer(Server):
     def _prepare(
         self, query: CompletionQuery, method: str, *, by_hand: bool
     ) -> Request | SkipReason:
+        self._notice_logins()
         document = self.documents.get(query.uri)
         if document is None:
             return SkipReason.UNKNOWN_DOCUMENT
@@ -350,6 +357,19 @@ class CompletionServer(Server):
                 self._settings_known.set()
             if (reason := self.gate.why_kept_back(request.document.uri)) is not None:
                 return Skipped(reason=reason)
+        asked: list[Provider] = []
+
+        async def provider() -> Provider:
+            asked.append(await request.provider())
+            return asked[-1]
+
+        try:
+            return await complete(replace(request, provider=provider), self.generations)
+        except NotAuthorized:
+            # The command that prints the token may have a newer one; it is asked once.
+            if not asked or not self.backend.may_be_renewed(asked[-1]):
+                raise
+            self.generations.back_off.forget()
         return await complete(request, self.generations)
 
     def _patience(self, method: str) -> float:
@@ -436,6 +456,16 @@ class CompletionServer(Server):
         self._editor_settings = section(answer[0]) if answer else None
         self.configure()
 
+    def _notice_logins(self) -> None:
+        """Take over what `lsp-completions login` and `logout` did meanwhile."""
+        stamp = self.logins.stamp()
+        if stamp == self._logins_seen:
+            return
+        self._logins_seen = stamp
+        self._user_layers, _ = load_user_layers(logins=self.logins)
+        self.configure()
+        self.try_again()
+
     def configure(self) -> None:
         """Put the settings in force; what is wrong with them is told once."""
         said = editor_layers(self._initial_options, self._editor_settings)
@@ -459,6 +489,7 @@ class CompletionServer(Server):
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong, such as a setting or a login."""
         self.generations.back_off.forget()
+        self.backend.renew_credentials()
         self.notices.changed()
 
     # ---- to the user

@@ -15,6 +15,8 @@ from lsp_completions.kinds import (
     Address,
     Certificates,
     Choice,
+    Command,
+    CommandLine,
     Duration,
     Flag,
     Headers,
@@ -116,7 +118,7 @@ class Settings:
     endpoint: str | None = field(
         default=None,
         metadata=_knob(
-            Address(),
+            Address(drops_user=True),
             "The address of the Sourcegraph instance, with its path if it has one; "
             "without a scheme it is `https://`, and `http://` on this machine.",
             guarded=True,
@@ -128,11 +130,12 @@ class Settings:
             Token(), "The access token, which is sent to `endpoint` only.", guarded=True
         ),
     )
-    auth_command: str | None = field(
+    auth_command: CommandLine | None = field(
         default=None,
         metadata=_knob(
-            Text(),
-            "A command that prints the access token, in place of `accessToken`.",
+            Command(),
+            "A command that prints the access token, in place of `accessToken`; or JSON with "
+            "`token` or `headers`, and `expiration` in seconds since 1970.",
             guarded=True,
         ),
     )

@@ -36,12 +36,15 @@ PROXIES = [
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep the settings of whoever runs the tests out of them, and out of what they start."""
-    for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN", *CERTIFICATES, *PROXIES):
+    src_cli = [name for name in os.environ if name.startswith("SRC_")]
+    for name in (*src_cli, *CERTIFICATES, *PROXIES):
         os.environ.pop(name, None)
     folder = tempfile.TemporaryDirectory(prefix="no-config-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     for kind in ("CONFIG", "STATE", "DATA"):
         os.environ[f"XDG_{kind}_HOME"] = folder.name
+    os.environ["HOME"] = os.environ["USERPROFILE"] = folder.name  # src-cli's file is there
+    os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
     # Short, since sockets and locks live there; nobody else's model process is found.
     os.environ["XDG_RUNTIME_DIR"] = folder.name
 

@@ -61,7 +61,10 @@ class Group(click.Group):
         with formatter.section("Where completions come from"):
             formatter.write_dl(
                 [
-                    ("your Sourcegraph instance", "Set SRC_ENDPOINT and SRC_ACCESS_TOKEN."),
+                    (
+                        "your Sourcegraph instance",
+                        "Run lsp-completions login, or set SRC_ENDPOINT and SRC_ACCESS_TOKEN.",
+                    ),
                     ("a small model on this machine", "Run lsp-completions model install."),
                     (
                         "your own model server",
@@ -158,6 +161,31 @@ def complete(
 
     chosen = {"provider": provider, "model": model}
     return complete(place, language=language, chosen=chosen, as_json=as_json)
+
+
+@group.command()
+@click.argument("url", required=False)
+@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+def login(url: str | None, more: tuple[str, ...]) -> int:
+    """Log in to a Sourcegraph instance.
+
+    Asks for the address, unless it is given or configured, and for an access token; a token can
+    also be piped in. Checks it, and stores it in the system's keyring, or in a file that only you
+    can read where there is none. Running editors notice it.
+    """
+    from lsp_completions.cli.login import login
+
+    return login([word for word in (url, *more) if word is not None])
+
+
+@group.command()
+@click.argument("url", required=False)
+@click.option("--all", "every", is_flag=True, help="Log out of all instances.")
+def logout(url: str | None, every: bool) -> int:
+    """Forget the token of a login."""
+    from lsp_completions.cli.login import logout
+
+    return logout(url, every=every)
 
 
 @group.group()

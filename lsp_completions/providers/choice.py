@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.kinds import Secret
+from lsp_completions.kinds import LoginToken, Secret
 from lsp_completions.pipeline.templates import TEMPERATURE
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.llama_cpp import LlamaCpp
@@ -25,6 +25,11 @@ NO_PROVIDER = (
     "No completions yet: {connect}; or " + INSTALL + " for a small model on this machine; or name "
     "your own model server in `provider` and `url`. " + DESKTOP
 )
+LOGIN = "`lsp-completions login`"
+TWO_CREDENTIALS = (
+    "There are both an access token and a header Authorization for your Sourcegraph instance, and "
+    "only one of them can be meant. Remove the token or the header."
+)
 NO_KIND = (
     "`url` and `apiKey` are for a model server of your own: set `provider` to `llama.cpp`, "
     "`ollama`, `openai` or `mistral` as well."
@@ -43,7 +48,7 @@ def provider_for(settings: Settings, *, local_available: bool) -> Provider | Loc
     `local_available` says whether the embedded model can run on this machine.
     """
     match settings.provider:
-        case None if settings.endpoint is not None and settings.access_token is not None:
+        case None if settings.endpoint is not None and has_credential(settings):
             return _sourcegraph(settings)
         case None if local_available:
             return _local(settings)
@@ -69,7 +74,7 @@ def half_set_up(settings: Settings) -> str | None:
     """What is still missing of a provider that somebody began to set up, as a sentence."""
     if settings.provider is not None:
         return None
-    if (settings.endpoint is None) is not (settings.access_token is None):
+    if (settings.endpoint is not None) is not has_credential(settings):
         return f"To get suggestions from Sourcegraph, {_connect(settings)}. {DESKTOP}"
     if settings.endpoint is None and (settings.url or settings.api_key) is not None:
         return NO_KIND
@@ -77,11 +82,13 @@ def half_set_up(settings: Settings) -> str | None:
 
 
 def _sourcegraph(settings: Settings) -> Sourcegraph:
-    if settings.endpoint is None or settings.access_token is None:
+    if settings.endpoint is None or not has_credential(settings):
         raise ConfigurationError(NO_INSTANCE.format(connect=_connect(settings)))
+    if settings.auth_command is None and has_authorization(settings) and token_for(settings):
+        raise ConfigurationError(TWO_CREDENTIALS)
     return Sourcegraph(
         endpoint=settings.endpoint,
-        token=settings.access_token,
+        token=token_for(settings),
         model=settings.model,
         api_version=settings.api_version,
         temperature=settings.temperature,
@@ -95,16 +102,37 @@ def _sourcegraph(settings: Settings) -> Sourcegraph:
     )
 
 
+def has_credential(settings: Settings) -> bool:
+    """Whether anything says to a Sourcegraph instance who asks."""
+    return (
+        settings.access_token is not None
+        or settings.auth_command is not None
+        or has_authorization(settings)
+    )
+
+
+def has_authorization(settings: Settings) -> bool:
+    """Whether a header of the user's own says who asks."""
+    return any(name.lower() == "authorization" for name, _ in settings.headers)
+
+
+def token_for(settings: Settings) -> Secret | None:
+    """The token to send; a login's gives way to a header that says who asks."""
+    if isinstance(settings.access_token, LoginToken) and has_authorization(settings):
+        return None
+    return settings.access_token
+
+
 def _connect(settings: Settings) -> str:
     """What is missing to reach a Sourcegraph instance, as something to do."""
     wanted = {
-        "SRC_ENDPOINT": ("endpoint", settings.endpoint),
-        "SRC_ACCESS_TOKEN": ("accessToken", settings.access_token),
+        "SRC_ENDPOINT": ("endpoint", settings.endpoint is not None),
+        "SRC_ACCESS_TOKEN": ("accessToken", has_credential(settings)),
     }
-    missing = {variable: key for variable, (key, value) in wanted.items() if value is None}
+    missing = {variable: key for variable, (key, is_there) in wanted.items() if not is_there}
     return (
-        f"set {' and '.join(missing)} for your Sourcegraph instance, in the environment or as "
-        f"{' and '.join(missing.values())} in lsp-completions/config.toml"
+        f"run {LOGIN}, or set {' and '.join(missing)} for your Sourcegraph instance, in the "
+        f"environment or as {' and '.join(missing.values())} in lsp-completions/config.toml"
     )
 
 

@@ -133,6 +133,14 @@ class Sourcegraph:
         """Explain a reply that was not a success, in a sentence for the user."""
         return refusals.explained(self._asked, reply)
 
+    def unreadable(self, body: str) -> ProviderError:
+        """Explain a success whose body is not what it should be."""
+        return refusals.explained_body(self._asked, body)
+
+    def said_no(self, text: str) -> ProviderError:
+        """Explain a sentence that says no in the middle of a success."""
+        return refusals.explained_text(self._asked, text)
+
     def instead(self, reply: Reply) -> Provider | None:
         """The same in the version that every instance speaks, or with the instance's own model."""
         if self.api_version not in (None, 1) and refusals.is_of_version(reply):
