@@ -15,9 +15,26 @@ import httpx
 
 from lsp_completions.certificates import Trust, load_trust
 from lsp_completions.dialers import Dialer, Socks, Tunnel, UnixSocket
+from lsp_completions.errors import CompletionsError
 from lsp_completions.network import Network, Report
 from lsp_completions.proxies import Proxies, Proxy, find_proxies
 from lsp_completions.proxy_address import ProxyAddress
+from lsp_completions.spares import open_spare
+
+log = logging.getLogger(__name__)
+
+
+# Seconds; just under the minute after which common proxies drop an idle connection.
+_KEPT = 55.0
+# What may go wrong on the way to a host: httpcore's errors, and what it lets pass, and ours.
+_TROUBLE = (
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    OSError,
+    UnicodeError,
+    ExceptionGroup,
+    CompletionsError,
+)
 
 
 class Connections:
@@ -31,6 +48,8 @@ class Connections:
         self._ways: dict[tuple[str, str, int | None], Proxy | None] = {}
         self._trust: asyncio.Future[Trust] | None = None
         self._warned: set[str] = set()
+        self._ahead: asyncio.Task[None] | None = None
+        self._closed = False
 
     @cached_property
     def client(self) -> httpx.AsyncClient:
@@ -72,8 +91,7 @@ class Connections:
             self._pools[way] = ReapingPool(
                 ssl_context=context,
                 max_connections=self._limit,
-                # Just under the minute after which common proxies drop an idle connection.
-                keepalive_expiry=55.0,
+                keepalive_expiry=_KEPT,
                 proxy=_forwarder(proxy, url, context),
                 network_backend=dialer_to(url, proxy, context),
             )
@@ -98,8 +116,31 @@ class Connections:
         """All pools in use, for tests and reports."""
         return list(self._pools.values())
 
+    def open_ahead(self, url: httpx.URL, *, timeout: float) -> None:
+        """Have a connection ready for the next request, as one to the same host had to be closed.
+
+        One at a time, only where it takes long, and without a request: a host sees a handshake.
+        """
+        if url.scheme == "https" and self._ahead is None and not self._closed:
+            self._ahead = asyncio.create_task(self._open_ahead(url, timeout), name="ahead")
+            self._ahead.add_done_callback(self._opened_ahead)
+
+    async def _open_ahead(self, url: httpx.URL, timeout: float) -> None:
+        try:
+            pool = await self.pool_for(url)
+            await pool.open_spare(url, timeout)
+        except _TROUBLE as error:
+            log.debug("No connection was opened ahead (%s).", type(error).__name__)
+
+    def _opened_ahead(self, _: asyncio.Task[None]) -> None:
+        self._ahead = None
+
     async def aclose(self) -> None:
         """Close everything."""
+        self._closed = True
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.wait([self._ahead])
         if "client" in self.__dict__:
             await self.client.aclose()
 
@@ -181,6 +222,34 @@ class ReapingPool(httpcore.AsyncConnectionPool):
         for connection in idle:
             self._connections.remove(connection)
         await self._close_connections(idle)
+
+    async def open_spare(self, url: httpx.URL, timeout: float) -> None:
+        """Add a connection that waits for a request, unless there is one or no room."""
+        scheme, host = url.raw_scheme, url.raw_host
+        origin = httpcore.Origin(scheme, host, url.port or 443)
+        connection = self.create_connection(origin)
+        if self._ssl_context is None or not isinstance(connection, httpcore.AsyncHTTPConnection):
+            return
+        if self._needs_no_spare(origin):
+            return
+        opened = await open_spare(
+            connection,
+            origin=origin,
+            backend=self._network_backend,
+            context=self._ssl_context,
+            keepalive_expiry=_KEPT,
+            timeout=timeout,
+        )
+        if opened and self._needs_no_spare(origin):
+            await connection.aclose()
+        elif opened:
+            self._connections.append(connection)
+
+    def _needs_no_spare(self, origin: httpcore.Origin) -> bool:
+        return len(self._connections) >= self._max_connections or any(
+            connection.is_idle() and connection.can_handle_request(origin)
+            for connection in self._connections
+        )
 
     def _unclaimed(self) -> list[httpcore.AsyncConnectionInterface]:
         claimed = [request.connection for request in self._requests]

@@ -139,6 +139,10 @@ class Exchange:
                 # Silence on a kept connection: the path to the host may have died (sleep, NAT),
                 # and the other kept ones with it.
                 await self._connections.drop_idle()
+            elif isinstance(self._end, Interrupted) and self._stage is not _Stage.WAITING:
+                # What is typed next is asked soon.
+                url = httpx.URL(self._request.url)
+                self._connections.open_ahead(url, timeout=self._timeouts.connect)
         except Exception as error:  # noqa: BLE001 - raised where the events are read
             self._end = error
         finally:

@@ -378,8 +378,11 @@ class TestLeaving:
                 await asyncio.sleep(0)
                 reader.cancel()
                 await asyncio.wait([reader])
+            pool = await pool_of(transport)
+            await eventually(lambda: pool.connections and pool.connections[0].is_idle())
+            await (await transport.prepared()).drop_idle()
             await proxy.until_left()
-            assert (await pool_of(transport)).connections == []
+            assert pool.connections == []
             server.replies = [sse(ONE, DONE)]
             assert len(await read(transport, ask(TLS))) == 2
 
