@@ -221,7 +221,7 @@ def completion_model(site: Site, chosen: str = "") -> ModelChoice | Configuratio
             missing = f"{quoted(chosen)} rewrites code and cannot complete it"
         elif model is not None:
             return ModelChoice(
-                model=model.name, prompts_for=_described(model), kind=kind, window=model.window
+                model=model.name, prompts_for=described(model), kind=kind, window=model.window
             )
         elif models is None or not models.listed:
             # Only the instance knows; it says so when it is asked.
@@ -296,7 +296,7 @@ def _administrators(site: Site, models: Models | None) -> ModelChoice | None:
         if (
             "autocomplete" in model.capabilities
             and model.kind is Kind.FILLS_IN
-            and family_of(_described(model)) is not PLAIN
+            and family_of(described(model)) is not PLAIN
             and model.status not in ("deprecated", "waitlist")
         ):
             return _as_default(replace(model, openai_compatible=False))
@@ -326,13 +326,13 @@ def _as_default(model: Model) -> ModelChoice:
     return ModelChoice(
         # An instance may know the models of such a server by other names than it lists.
         model="" if model.openai_compatible else model.name,
-        prompts_for=_described(model),
+        prompts_for=described(model),
         kind=model.kind,
         window=model.window,
     )
 
 
-def _described(model: Model) -> str:
+def described(model: Model) -> str:
     """The one of its names that tells the form of its prompts."""
     known = family_of(model.name) is not PLAIN or family_of(model.upstream) is PLAIN
     return model.name if known else model.upstream

@@ -134,7 +134,7 @@ async def test_hanging_up_as_soon_as_the_line_is_whole() -> None:
 
 async def test_at_the_deadline_the_whole_lines_are_shown_as_unfinished() -> None:
     model = Model(["\n    a = 1\n    b"], silent=True)
-    outcome, text = await outcome_of("def f():<cursor>\n", model, deadline=0.01)
+    outcome, text = await outcome_of("def f():<cursor>\n", model, deadline=0.5)
     assert text == "def f():\n    a = 1\n"
     assert isinstance(outcome, Suggested)
     assert not outcome.complete
@@ -142,7 +142,7 @@ async def test_at_the_deadline_the_whole_lines_are_shown_as_unfinished() -> None
 
 async def test_at_the_deadline_with_nothing_there() -> None:
     model = Model([], silent=True)
-    outcome, _ = await outcome_of("x = <cursor>\n", model, deadline=0.01)
+    outcome, _ = await outcome_of("x = <cursor>\n", model, deadline=0.2)
     assert outcome == Skipped(reason=SkipReason.TOO_SLOW)
     assert model.hung_up.is_set()
 
