@@ -352,7 +352,7 @@ def test_recorded_exchanges(name: str) -> None:
                 body=row["response_body"] or "",
             )
             expected = {400: Refused, 401: NotAuthorized, 429: RateLimited}[row["status"]]
-            assert type(provider.refusal(reply)) is expected, row["id"]
+            assert isinstance(provider.refusal(reply), expected), row["id"]
             continue
         if "event: error" in row["response_body"]:
             with pytest.raises(Refused):
