@@ -5,12 +5,13 @@ judges it, and `in_force` whether it counts.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lsp_completions import src_cli
 from lsp_completions.logins import Logins
 from lsp_completions.machine_file import machine_layers
+from lsp_completions.project_file import project_file, read_project_file
 from lsp_completions.settings import Problem
 from lsp_completions.sources import Kind, Layer, Source
 from lsp_completions.toml_file import UnreadableFile, read_toml
@@ -67,6 +68,25 @@ def load_user_layers(
         layers.append(Layer(source, values))
 
     return layers, problems
+
+
+def project_layers(roots: Iterable[str]) -> tuple[list[Layer], list[Problem]]:
+    """What the workspace folders say themselves, and what could not be read. `roots` are URIs."""
+    layers: list[Layer] = []
+    problems: list[Problem] = []
+    for file in project_files(roots):
+        try:
+            if (read := read_project_file(file)) is not None:
+                source = Source(name=str(file), kind=Kind.PROJECT, path=file)
+                layers.append(Layer(source, section(read)))
+        except UnreadableFile as error:
+            problems.append(Problem(path="$", message=str(error), source=str(file)))
+    return layers, problems
+
+
+def project_files(roots: Iterable[str]) -> list[Path]:
+    """The files of workspace folders, whether they exist or not."""
+    return [file for root in roots if (file := project_file(root)) is not None]
 
 
 def editor_layers(*said: object) -> list[Layer]:

@@ -374,6 +374,9 @@ class PathPatterns:
             return (UNREADABLE,)
         patterns = []
         for index, pattern in enumerate(value):
+            if pattern is NOT_READ:  # told by whoever could not read it
+                patterns.append(UNREADABLE)
+                continue
             if isinstance(pattern, str):
                 flaw = flaw_of(pattern)
             else:
@@ -388,6 +391,9 @@ class PathPatterns:
 
 UNREADABLE = "\0"
 """Stands for a pattern that could not be read: any document may be meant by it."""
+
+NOT_READ = object()
+"""The same in settings as they come, for patterns in a file that cannot be read."""
 
 _TILL_THEN = "until then nothing is sent"
 

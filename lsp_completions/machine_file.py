@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from lsp_completions.kinds import quoted
+from lsp_completions.kinds import NOT_READ, quoted
 from lsp_completions.settings import Problem, is_known
 from lsp_completions.sources import Kind, Layer, Source
 from lsp_completions.toml_file import UnreadableFile, read_toml
@@ -38,16 +38,21 @@ def machine_layers(file: Path | None = None) -> tuple[list[Layer], list[Problem]
         values = read_toml(file)
     except FileNotFoundError:
         return [], []
-    except UnreadableFile as error:
-        return [], [Problem(path="$", message=str(error), source=str(file))]
-    except OSError as error:
-        message = f"The settings file of this machine could not be read: {error.strerror}."
-        return [], [Problem(path="$", message=message, source=str(file))]
+    except (UnreadableFile, OSError) as error:
+        why = str(error) if isinstance(error, UnreadableFile) else f"{error.strerror}."
+        message = f"What this machine's administrator set cannot be read. {why} {_TILL_THEN}"
+        # It may have kept anything back.
+        source = Source(name=str(file), kind=Kind.MACHINE, path=file)
+        unknown = Layer(source, {"exclude": [NOT_READ]})
+        return [unknown], [Problem(path="$", message=message, source=str(file))]
     if values is None:
         return [], []
     locked, problems = _locked(values.pop("locked", []), file)
     source = Source(name=str(file), kind=Kind.MACHINE, path=file, locked=locked)
     return [Layer(source, values)], problems
+
+
+_TILL_THEN = "Until it can, nothing is sent."
 
 
 def _locked(value: object, file: Path) -> tuple[frozenset[str], list[Problem]]:

@@ -18,19 +18,19 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_completions import __version__, convert
+from lsp_completions.approvals import Approvals
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, Selection, complete
 from lsp_completions.configuration import (
     SECTION,
     config_file,
     editor_layers,
-    load_user_layers,
     section,
 )
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.errors import CompletionsError, InvalidParams, NotAuthorized, TimedOut
 from lsp_completions.generations import Generations
-from lsp_completions.in_force import put_in_force
+from lsp_completions.in_force import Question, put_in_force
 from lsp_completions.logins import Logins
 from lsp_completions.model_loading import ModelLoading
 from lsp_completions.network import network_of
@@ -39,13 +39,13 @@ from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.uris import display_path, document_key
+from lsp_completions.places import Places, Read
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.session import Documents, Suggestions, TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
 from lsp_completions.sharing import Gate
 from lsp_completions.site import Sites
-from lsp_completions.sources import Layer
 from lsp_completions.transport import Timeouts, Transport
 
 logger = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ SMALL_MODEL = (
 
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
+
+SEND, DO_NOT_SEND = "Send", "Don't send"
 
 MOST_FOR_SETTINGS = 0.3  # seconds; editors that answer at all do so within milliseconds
 
@@ -111,7 +113,11 @@ class CompletionServer(Server):
         self._introduced = False
         self._said: set[str] = set()
         self._progressing: set[asyncio.Task[None]] = set()
-        self._user_layers: list[Layer] = []
+        self._places = Places()
+        self._read = Read()
+        self._reading: asyncio.Task[None] | None = None
+        self._approvals = Approvals(self._ask, self.notices.problem, self.configure)
+        self._may_ask = False
         self.logins = Logins()
         self._logins_seen = self.logins.stamp()
         self._initial_options: object = None
@@ -126,6 +132,8 @@ class CompletionServer(Server):
         self.on_stop += [
             self._end_progress,
             self.loading.aclose,
+            self._approvals.aclose,
+            self._end_reading,
             self.generations.aclose,
             self.sites.aclose,
             self.transport.aclose,
@@ -159,11 +167,8 @@ class CompletionServer(Server):
 
         # Before it is read, so that nothing written meanwhile is missed.
         self._logins_seen = self.logins.stamp()
-        self._user_layers, problems = load_user_layers(logins=self.logins)
         self._initial_options = client.options
-        for problem in problems:
-            self.notices.problem(str(problem))
-        self.configure()
+        self._adopt(self._places.read(self.roots))
         if not client.configuration:
             self._settings_known.set()
 
@@ -186,8 +191,9 @@ class CompletionServer(Server):
                 await self._follow_configuration()
             finally:
                 self._settings_known.set()
-        if (problem := self.backend.problem) is not None:
-            self.notices.failed(problem)
+        self._may_ask = True
+        self.configure()
+        self._tell_who_is_missing()
         # What speaks HTTP takes longer to import than an answer may take.
         await self.transport.prepared()
         self.backend.get_ready()
@@ -199,6 +205,7 @@ class CompletionServer(Server):
         """Remember a document's text, and whether it may be sent."""
         self.documents.open(document)
         self.gate.judge(document.uri)
+        self._look_for_changes()
 
     def did_change(self, change: convert.DocumentChange) -> None:
         """Apply an edit."""
@@ -287,6 +294,7 @@ class CompletionServer(Server):
         A function and not its coroutine, since a request cancelled at once is never begun.
         """
         began = time.monotonic()
+        self._look_for_changes()
         prepared = self._prepare(query, method, by_hand=by_hand)
         if isinstance(prepared, SkipReason):
             run = partial(_skipped, prepared)
@@ -322,8 +330,8 @@ class CompletionServer(Server):
             return reason
         if self.documents.is_out_of_step(query.uri):
             return SkipReason.DOCUMENT_OUT_OF_STEP
-        if (problem := self.backend.problem) is not None:
-            self.notices.failed(problem)
+        if self.backend.problem is not None:
+            self._tell_who_is_missing()
             return SkipReason.NO_PROVIDER
 
         offset = document.offset_of(query.position, self.client.encoding)
@@ -417,6 +425,7 @@ class CompletionServer(Server):
 
     def did_change_configuration(self, pushed: object) -> Coroutine[None, None, None] | None:
         """Settings changed: ask for them where the editor answers, else take what it sent."""
+        self._look_for_changes()
         if self.client.configuration:
             return self._fetch_configuration()
         # What is pushed may be the settings of other servers.
@@ -432,6 +441,7 @@ class CompletionServer(Server):
         kept = [root for root in self.roots if document_key(root) not in removed]
         self.roots = (*kept, *change.added)
         self.gate.follow(self.settings, self.roots)
+        self._look_for_changes()
 
     async def _follow_configuration(self) -> None:
         if self.client.dynamic_configuration:
@@ -462,14 +472,20 @@ class CompletionServer(Server):
         if stamp == self._logins_seen:
             return
         self._logins_seen = stamp
-        self._user_layers, _ = load_user_layers(logins=self.logins)
-        self.configure()
+        self._adopt(self._places.read(self.roots))
         self.try_again()
 
     def configure(self) -> None:
         """Put the settings in force; what is wrong with them is told once."""
-        said = editor_layers(self._initial_options, self._editor_settings)
-        found = put_in_force([*self._user_layers, *said], own_file=str(config_file()))
+        found = put_in_force(
+            [
+                *self._read.layers,
+                *editor_layers(self._initial_options, self._editor_settings),
+                *self._read.project,
+            ],
+            self._approvals.origins,
+            own_file=str(config_file()),
+        )
         before = self.settings
         self.settings = found.settings
         if self.settings != before:
@@ -478,13 +494,49 @@ class CompletionServer(Server):
         for problem in found.problems:
             self.notices.problem(str(problem))
         self.transport.use(network_of(self.settings))
-        if found.question is not None:
-            self.notices.problem(found.question.refusal)
+        if found.question is not None and self._may_ask:
+            self._approvals.consider(found.question)
         if (missing := self.backend.choose(self.settings)) is not None:
             self.notices.problem(missing)
         if self._settings_known.is_set():
             self.backend.get_ready()
         logging.getLogger().setLevel(self.settings.log_level.value.upper())
+
+    def _adopt(self, read: Read) -> None:
+        self._read = read
+        self._approvals.adopt(read.approved)
+        for problem in read.problems:
+            self.notices.problem(str(problem))
+        self.configure()
+
+    def _look_for_changes(self) -> None:
+        """Read the files again that have a say, where one of them has changed."""
+        if (self._reading is None or self._reading.done()) and self._places.have_changed(
+            self.roots
+        ):
+            self._reading = asyncio.create_task(self._read_again(), name="settings files")
+
+    async def _read_again(self) -> None:
+        self._adopt(await asyncio.to_thread(self._places.read, self.roots))
+
+    async def _end_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+
+    async def _ask(self, question: Question) -> bool | None:
+        """Ask the user about a host; `None` where no answer comes."""
+        if not self.client.message_actions:
+            self.notices.problem(question.refusal)
+        message = f"lsp-completions: {question.words}"
+        actions = [types.MessageActionItem(title) for title in (SEND, DO_NOT_SEND)]
+        asked = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
+        try:
+            answer = await self.window_show_message_request_async(asked)
+        except JsonRpcException as error:
+            logger.info("The editor cannot ask: %s", error.message)
+            return None
+        return None if answer is None else answer.title == SEND
 
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong, such as a setting or a login."""
@@ -493,6 +545,11 @@ class CompletionServer(Server):
         self.notices.changed()
 
     # ---- to the user
+
+    def _tell_who_is_missing(self) -> None:
+        """Say why nobody answers, unless the user is being asked just that."""
+        if (problem := self.backend.problem) is not None and not self._approvals.is_open:
+            self.notices.failed(problem)
 
     def _warn(self, sentence: str) -> None:
         self._say(types.MessageType.Warning, sentence)

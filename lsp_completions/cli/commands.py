@@ -220,3 +220,22 @@ def remove(name: str) -> int:
     from lsp_completions.cli.model import remove
 
     return remove(name)
+
+
+@group.command()
+@click.argument("url", required=False)
+@click.option("--remove", "take_back", is_flag=True, help="Take the trust back.")
+def trust(url: str | None, take_back: bool) -> int:
+    """Let code go to the host of URL, whoever names it; without URL, list such hosts.
+
+    What your own settings name is trusted anyway. An editor passes on what an opened project says
+    as if you had said it, so a host that only the editor names is asked about first, or trusted
+    here.
+    """
+    from lsp_completions.cli.trust import add, remove, show
+
+    if url is None:
+        if take_back:
+            raise click.UsageError("Name the URL to trust no more.")
+        return show()
+    return remove(url) if take_back else add(url)

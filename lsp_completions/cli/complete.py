@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,12 +14,13 @@ import click
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import Screen, can_draw, visible
-from lsp_completions.configuration import load_user_layers
+from lsp_completions.configuration import config_file
 from lsp_completions.errors import CompletionsError
 from lsp_completions.in_force import put_in_force
 from lsp_completions.oneshot import Answer, Cursor, Place, complete_once, cursor_at
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
+from lsp_completions.places import Places
 from lsp_completions.sources import Kind, Layer, Source
 
 
@@ -29,10 +31,10 @@ def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_
     place, and any other `CompletionsError` where nobody could answer.
     """
     cursor = cursor_at(Place.read(place), language)
-    layers, problems = load_user_layers()
-    layers.append(Layer(Source(name="the command line", kind=Kind.OWN), chosen))
-    found = put_in_force(layers)
-    for problem in (*problems, *found.problems):
+    read = Places().read([Path.cwd().as_uri()])
+    command = Layer(Source(name="the command line", kind=Kind.OWN), chosen)
+    found = put_in_force([*read.layers, *read.project, command], own_file=str(config_file()))
+    for problem in (*read.problems, *found.problems):
         _warn(str(problem))
 
     draws = not as_json and can_draw(sys.stdout, os.environ)

@@ -2,7 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from lsp_completions.kinds import UNREADABLE
 from lsp_completions.machine_file import machine_file, machine_layers
+from lsp_completions.settings import resolve
 from lsp_completions.sources import Kind
 
 
@@ -44,10 +46,12 @@ def test_what_anybody_may_have_written_does_not_count(tmp_path: Path, mode: int)
         pytest.param("a = " + "[" * 100_000, "", id="deep"),
     ],
 )
-def test_a_broken_one_is_told(tmp_path: Path, text: str, message: str) -> None:
+def test_while_it_cannot_be_read_nothing_is_sent(tmp_path: Path, text: str, message: str) -> None:
     layers, (problem,) = machine_layers(written(tmp_path, text))
-    assert layers == []
     assert message in problem.message
+    assert "nothing is sent" in problem.message
+    settings, problems = resolve(layers)
+    assert (settings.exclude, problems) == ((UNREADABLE,), ())
 
 
 @pytest.mark.parametrize(
