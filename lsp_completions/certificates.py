@@ -74,7 +74,7 @@ def load_trust(report: Report, network: Network = Network()) -> Trust:  # noqa: 
             continue
         try:
             sources.append(f"{_add(context, value.strip())} ({name})")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             where = "given as text" if _holds_text(value) else f"in {value}"
             report(f"The certificates {where} ({name}) could not be read: {_why(error)}.")
     if network.client_certificate:
@@ -160,13 +160,20 @@ def _certificate_files(folder: Path) -> Iterator[Path]:
 
 
 def _add_file(context: ssl.SSLContext, path: Path) -> None:
-    if path.is_file() and path.stat().st_size > _LARGEST:
-        raise ValueError("it is too large for a list of certificates")
+    _check(path)
     content = path.read_bytes()
     if content.startswith(b"\x30"):  # DER, as Windows exports it
         context.load_verify_locations(cadata=content)
     else:
         context.load_verify_locations(cafile=path)
+
+
+def _check(path: Path) -> None:
+    """Refuse what would take for ever to read."""
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no file")
+    if path.is_file() and path.stat().st_size > _LARGEST:
+        raise ValueError("it is too large for certificates")
 
 
 class _Locked(Exception):
@@ -180,14 +187,18 @@ def _show(context: ssl.SSLContext, certificate: str, key: str | None) -> str | N
         # OpenSSL would ask on the terminal, which is the editor's pipe.
         raise _Locked
 
-    file = Path(certificate).expanduser()
-    key_file = Path(key).expanduser() if key else None
     begin = f"The client certificate {certificate} is not used: "
+    try:
+        file = Path(certificate).expanduser()
+        key_file = Path(key).expanduser() if key else None
+    except RuntimeError as error:
+        return f"{begin}{_why(error)}."
     for path in filter(None, (file, key_file)):
         try:
+            _check(path)
             with path.open("rb") as opened:
                 start = opened.read(4)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return f"{begin}{path} could not be read: {_why(error)}."
         if start[:2] == b"\x30\x82":
             return (

@@ -72,11 +72,14 @@ def test_by_settings(instance: StandIn, ca_file: str, tmp_path: Path) -> None:
     with running_proxy(ProxyServer(Kind.SOCKS5, to=instance.port)) as proxy:
         folder = tmp_path / "lsp-completions"
         folder.mkdir()
-        (folder / "config.toml").write_text(f"proxy = '{proxy.url}'\ncaFile = '{ca_file}'\n")
+        (folder / "config.toml").write_text(
+            f"proxy = '{proxy.url}'\ncaFile = '{ca_file}'\ntotalTimeout = 9\n"
+        )
         env = {"XDG_CONFIG_HOME": str(tmp_path), "ALL_PROXY": "http://192.0.2.1:1"}
         with editor(env) as client:
             assert suggestions(client) == ["42"]
             assert set(proxy.asked) == {"instance.test:443"}
+    assert instance.completions[-1].headers["x-timeout-ms"] == "9000"
 
 
 def test_what_is_wrong_is_told_and_stops_nothing(instance: StandIn, ca_file: str) -> None:

@@ -170,6 +170,19 @@ class TestTrust:
         assert problems == [sentence]
         assert trust.context.verify_mode is ssl.CERT_REQUIRED
 
+    def test_nobodys_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def unknown(path: Path) -> Path:
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr(Path, "expanduser", unknown)
+        problems: list[str] = []
+        load_trust(problems.append, Network(ca_file="~x/a.pem", client_certificate="~x/b.pem"))
+        assert problems == [
+            "The certificates in ~x/a.pem (caFile) could not be read:"
+            " Could not determine home directory.",
+            "The client certificate ~x/b.pem is not used: Could not determine home directory.",
+        ]
+
     def test_it_is_known_what_was_read(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SSL_CERT_FILE", str(folder / "below.pem"))
         trust = load_trust(print, Network(ca_file=str(folder / "company.pem")))
@@ -285,6 +298,9 @@ class TestOurOwn:
                 ("no.pem", None),
                 "{}/no.pem could not be read: No such file or directory.",
                 id="no file",
+            ),
+            pytest.param(
+                ("many", None), "{}/many could not be read: it is no file.", id="a folder"
             ),
             pytest.param(
                 ("us.p12", None),
