@@ -9,11 +9,19 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 
 from lsp_completions.back_off import BackOff
-from lsp_completions.errors import CompletionsError, ProviderError, Refused, Reply
+from lsp_completions.errors import (
+    CompletionsError,
+    ProviderError,
+    Refused,
+    Reply,
+    UnexpectedReply,
+)
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.wire import pieces_of
 
+CODE = 12  # characters that a refusal has in common with a prompt by quoting it only
 LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with its last text
 
 
@@ -76,25 +84,32 @@ class Generation:
             self.task.cancel()
 
     async def _own(self) -> None:
-        while True:
-            try:
-                await self._listen()
-            except Refused as refused:
-                # The transport reports the reply as it came; only the provider knows its meaning.
-                reply = refused.reply
-                if reply is not None and (other := self._other(reply)) is not None:
-                    self.provider = other
-                    continue
-                self._fail(refused if reply is None else self.provider.refusal(reply))
-            except CompletionsError as error:
-                self._fail(error)
-            except Exception as error:  # noqa: BLE001 - one broken reply ends one request
-                kind = type(error).__name__
-                self._fail(ProviderError(f"The provider's reply could not be read ({kind})."))
-            else:
-                self._attempt.worked()
-                self._end(None)
-            return
+        try:
+            while not await self._tried():
+                pass
+        except CompletionsError as error:
+            self._fail(error)
+        except Exception as error:  # noqa: BLE001 - one broken reply ends one request
+            kind = type(error).__name__
+            self._fail(ProviderError(f"The provider's reply could not be read ({kind})."))
+        else:
+            self._attempt.worked()
+            self._end(None)
+
+    async def _tried(self) -> bool:
+        """Listen to the end; false when somebody else is to be asked in place of who refused."""
+        try:
+            await self._listen()
+        except Refused as refused:
+            # The transport reports the reply as it came; only the provider knows its meaning.
+            reply = refused.reply
+            if reply is None:
+                raise
+            if (other := self._other(reply)) is None:
+                raise self.provider.refusal(reply) from None
+            self.provider = other
+            return False
+        return True
 
     def _other(self, reply: Reply) -> Provider | None:
         """Who can answer this prompt in place of the provider that refused; it is remembered."""
@@ -125,8 +140,18 @@ class Generation:
     def _fail(self, error: CompletionsError) -> None:
         # What goes wrong once nobody waits any more is our hanging up as a rule.
         if not self._ended:
+            self._leave_out_what_is_sent_back(error)
             self._attempt.failed(error)
         self._end(error)
+
+    def _leave_out_what_is_sent_back(self, error: CompletionsError) -> None:
+        """A refusal may repeat the code it is about; what the provider said ends our sentence."""
+        ours, _, said = str(error).partition(": ")
+        if said and isinstance(error, Refused | UnexpectedReply):
+            code = [self.prompt.text, self.prompt.prefix, self.prompt.suffix]
+            code += [chunk.text for chunk in self._chunks]
+            if not pieces_of(said, CODE).isdisjoint(pieces_of("\n".join(code), CODE)):
+                error.args = (f"{ours}.",)
 
     def _end(self, error: CompletionsError | None) -> None:
         if not self._ended:

@@ -209,6 +209,9 @@ class Address:
             host = None
         if not host or re.search(r"[\s\\<>\"'{}|^`\x00-\x1f\x7f]", text):
             wrong(f"must be an address such as {self.example}")
+        elif re.match(r"(sg[a-z]_|sk-)[^.]*$", host):
+            # Pasted into the wrong place it would be read in messages, and looked up as a name.
+            wrong(f"looks like a token and must be an address such as {self.example}")
         elif parts.scheme not in ("http", "https"):
             wrong("must begin with https:// or http://")
         elif "@" in parts.netloc and not self.drops_user:

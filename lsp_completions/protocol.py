@@ -88,8 +88,9 @@ class Server(LanguageServer):
         version: str,
         readers: Mapping[str, Callable[[object], Any]] | None = None,
     ) -> None:
-        # pygls writes whole documents to its log.
-        logging.getLogger("pygls").setLevel(logging.CRITICAL)
+        # pygls writes whole documents to its log, and asyncio the messages that take long.
+        for library in ("pygls", "asyncio"):
+            logging.getLogger(library).setLevel(logging.CRITICAL)
         self.readers = dict(readers or {})
         self.handlers: dict[str, Handler] = {}
         self.options: dict[str, Any] = {}

@@ -500,7 +500,8 @@ class CompletionServer(Server):
             self.notices.problem(missing)
         if self._settings_known.is_set():
             self.backend.get_ready()
-        logging.getLogger().setLevel(self.settings.log_level.value.upper())
+        # Ours alone: libraries write down what they are given.
+        logging.getLogger("lsp_completions").setLevel(self.settings.log_level.value.upper())
 
     def _adopt(self, read: Read) -> None:
         self._read = read

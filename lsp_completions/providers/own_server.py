@@ -249,7 +249,7 @@ class OwnServer:
         )
 
     def _said(self, text: str) -> str:
-        sentence = first_sentence(text, self.key)
+        sentence = first_sentence(text, (self.key, *(value for _, value in self.headers)))
         return f": {sentence}." if sentence else "."
 
 

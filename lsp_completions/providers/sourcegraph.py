@@ -212,6 +212,7 @@ class Sourcegraph:
             model=self.model,
             api_version=self.api_version,
             token=self.token,
+            headers=tuple(value for _, value in self.headers),
         )
 
     @property

@@ -43,6 +43,7 @@ class Asked:
     model: str
     api_version: int | None
     token: Secret | None
+    headers: tuple[Secret, ...] = ()
 
 
 def explained(asked: Asked, reply: Reply) -> ProviderError:
@@ -242,7 +243,7 @@ def _unsupported_model(asked: Asked, text: str, reply: Reply | None) -> UnknownM
 
 def _said(text: str, asked: Asked) -> str:
     """The sentence in `text` as the end of one of ours."""
-    sentence = first_sentence(text, asked.token)
+    sentence = first_sentence(text, (asked.token, *asked.headers))
     return f": {sentence}." if sentence else "."
 
 
@@ -253,7 +254,7 @@ def _token_page(asked: Asked) -> str:
 def _trace(reply: Reply | None) -> str:
     """The id under which an administrator finds the request in the instance's records."""
     trace = reply.headers.get("x-trace", "") if reply is not None else ""
-    return f", trace {trace}" if re.fullmatch(r"[\w-]{1,64}", trace) else ""
+    return f", trace {trace}" if re.fullmatch(r"[0-9a-f-]{1,64}", trace) else ""
 
 
 def _wants_second_factor(reply: Reply) -> bool:

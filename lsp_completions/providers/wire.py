@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from lsp_completions import __version__
@@ -60,14 +60,39 @@ def sentence_in(body: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def first_sentence(text: str, secret: Secret | None) -> str:
+def first_sentence(text: str, secrets: Iterable[Secret | None]) -> str:
     """The part of a refusal that may be repeated to the user, without a full stop.
 
     From a bracket, a quote or a second line on it may be anything, such as the prompt.
     """
-    if secret is not None:
-        text = text.replace(secret.reveal().strip(), repr(secret))
+    for secret in secrets:
+        if secret is not None:
+            text = hidden(text, secret.reveal().strip())
     return re.split(r"[{\[<`\"\n]", text)[0][:160].strip(" .:;,")
+
+
+def hidden(text: str, secret: str, *, piece: int = 8) -> str:
+    """`text` with stars where it and `secret` have a piece of so many characters in common."""
+    if len(secret) <= piece:
+        return text.replace(secret, "***") if secret else text
+    kept: list[str] = []
+    pieces, start = pieces_of(secret, piece), 0
+    while start < len(text):
+        end = start
+        while text[end : end + piece] in pieces:
+            end += 1
+        if end == start:
+            kept.append(text[start])
+            start += 1
+        else:
+            kept.append("***")
+            start = end - 1 + piece
+    return "".join(kept)
+
+
+def pieces_of(text: str, piece: int) -> set[str]:
+    """All parts of `text` that have this length."""
+    return {text[start : start + piece] for start in range(len(text) - piece + 1)}
 
 
 def kind_of(status: int) -> type[Refused]:

@@ -1,6 +1,7 @@
 """Every way in which a Sourcegraph instance, or what stands before it, says no to a completion."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def row(
     *parts: str,
     seconds: float | None = None,
     passes: bool = False,
-) -> object:
+) -> Any:
     no = No(said=said, kind=kind, parts=parts, seconds=seconds, passes=passes)
     return pytest.param(no, id=id)
 
@@ -300,3 +301,5 @@ ALL = [
     row("nothing at all", Reply(status=200), UnexpectedReply, "no text"),
     row("cut off", Answer(CUT), ProviderError, "without an answer", passes=True),
 ]
+
+EACH: list[No] = [param.values[0] for param in ALL]
