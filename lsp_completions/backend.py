@@ -58,7 +58,7 @@ class Backend:
     """What was chosen. `progress` is given a sentence when the model has to be started first.
 
     `sites` knows what instances say about themselves; `tell` is given a sentence about what an
-    instance has in the place of what was chosen.
+    instance has in the place of what was chosen. `also_ask` asks an instance about more, early.
     """
 
     def __init__(
@@ -68,12 +68,14 @@ class Backend:
         sites: Sites,
         tell: Callable[[str], None],
         credentials: Credentials | None = None,
+        also_ask: Callable[[Sourcegraph], None] = lambda _: None,
     ) -> None:
         self._progress = progress
         self._credentials = Credentials() if credentials is None else credentials
         self._preparing: asyncio.Task[None] | None = None
         self._sites = sites
         self._tell = tell
+        self._also_ask = also_ask
         self._told: str | None = None
         self._fitting: Fitting | None = None
         self._chosen: Provider | Embedded | Instance | ConfigurationError = ConfigurationError(
@@ -183,6 +185,7 @@ class Backend:
             log.info("%s", error)  # told by the first request
 
     def _ask_about(self, instance: Sourcegraph) -> None:
+        self._also_ask(instance)
         self._sites.retry(instance)
         self._sites.known(instance)
 
@@ -213,6 +216,7 @@ class Backend:
                 return local.served(at.url, at.key, model_path=str(at.model_path), fim=at.fim)
             case Instance(chosen, source):
                 instance = await self._credentials.given(chosen, source)
+                self._also_ask(instance)
                 site = await self._sites.site(instance, at_most=at_most)
                 return self._fitted(chosen, instance, site)
             case provider:

@@ -6,8 +6,10 @@ for the world but the model itself.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from lsp_completions.errors import NotAttributed, ProviderError
 from lsp_completions.generations import Generation, Generations
@@ -34,6 +36,19 @@ class Selection:
     text: str
 
 
+class Permission(Protocol):
+    """Whether something of the document may be sent to a provider."""
+
+    async def decided(self, provider: Provider) -> object:
+        """Wait, not for long, for what is not known yet."""
+
+    def why_kept_back(self, provider: Provider) -> SkipReason | None:
+        """Why nothing may be sent, by what is known now; `None` when it may."""
+
+    def repository(self, provider: Provider) -> str | None:
+        """The name of the repository around the document, where the provider is to be told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """Everything a completion needs, taken at the moment the editor asked.
@@ -42,7 +57,8 @@ class Request:
     where the embedded model has to start first. `deadline` is in seconds and for all of it; `None`
     leaves it to the provider's own. `current` gives the document as it is by then;
     `follow_typing` asks for the edit in that document, and not in the one asked about. `by_hand`
-    means that a person wants it now, whatever went wrong before.
+    means that a person wants it now, whatever went wrong before. Without a `permission` whoever
+    asks knows that the document may be sent.
     """
 
     document: Document
@@ -55,6 +71,7 @@ class Request:
     deadline: float | None = None
     follow_typing: bool = True
     by_hand: bool = False
+    permission: Permission | None = None
 
 
 async def complete(request: Request, generations: Generations) -> Outcome:
@@ -83,6 +100,16 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     except TimeoutError:
         return Skipped(reason=SkipReason.TOO_SLOW)
 
+    repository = None
+    # Not everything may be sent to everybody, and who decides that may have to be asked first.
+    if (permission := request.permission) is not None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(ends):
+                await permission.decided(provider)
+        if (reason := permission.why_kept_back(provider)) is not None:
+            return Skipped(reason=reason)
+        repository = permission.repository(provider)
+
     # Who said no lately is not asked again at every key.
     if rest is not None:
         return Skipped(reason=SkipReason.BACKING_OFF, detail=rest)
@@ -102,11 +129,14 @@ async def complete(request: Request, generations: Generations) -> Outcome:
         without_secrets(context),
         (),
         family=family_for(provider.prompts_for, chats=provider.chats),
-        repository=settings.repository,
+        repository=settings.repository or repository,
         budget_chars=limits.prefix_chars + limits.suffix_chars + limits.excerpt_chars,
         single_line=mode is Mode.LINE,
     )
 
+    # The rules may have changed while something was waited for.
+    if permission is not None and (reason := permission.why_kept_back(provider)) is not None:
+        return Skipped(reason=reason)
     generation = generations.start(provider, prompt, max_tokens=limits.max_tokens)
     collector = Collector(context, mode, markers=prompt.special_tokens, reply=prompt.reply)
     try:

@@ -75,7 +75,11 @@ class Interrupted(ProviderError):
 
 
 class UnexpectedReply(ProviderError):
-    """A reply that is not what the API promises."""
+    """A reply that is not what the API promises; an `empty` one was a success without a word."""
+
+    def __init__(self, message: str, *, empty: bool = False) -> None:
+        super().__init__(message)
+        self.empty = empty
 
 
 class SignInPage(UnexpectedReply):

@@ -302,7 +302,9 @@ class Exchange:
                 if len(body) > MAX_BYTES:
                     raise UnexpectedReply(f"{self._host} answered with more than 1 MiB.")
         if not body.strip():
-            raise UnexpectedReply(f"{self._host} answered {response.status_code} and no text.")
+            raise UnexpectedReply(
+                f"{self._host} answered {response.status_code} and no text.", empty=True
+            )
         self._inbox.put_nowait(Event(data=_decoded(body)))
 
     def _web_page(self) -> SignInPage:

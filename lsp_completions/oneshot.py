@@ -3,13 +3,14 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.context_filters import ContextFilters
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.model_loading import LONGEST, ModelLoading
@@ -17,11 +18,12 @@ from lsp_completions.network import network_of
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.markers import without_unfinished_marker
-from lsp_completions.pipeline.outcome import Outcome, Skipped, Suggested
+from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest
+from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.settings import Settings
-from lsp_completions.sharing import behind_links, rules_of, why_kept_back
+from lsp_completions.sharing import Gate, Permission
 from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
 
@@ -140,8 +142,6 @@ async def complete_once(
     `report` is given a sentence for each thing in the environment that cannot be used, `progress`
     one for what takes a while. Raises `CompletionsError` where nobody could answer.
     """
-    if (kept_back := _kept_back(cursor.document.uri, settings)) is not None:
-        return Answer(outcome=kept_back, provider="", model="", first_text=0, total=0)
     timeouts = Timeouts(
         connect=settings.connect_timeout,
         first_event=settings.first_event_timeout,
@@ -150,18 +150,33 @@ async def complete_once(
     transport = Transport(report=report, network=network_of(settings))
     watch = Watch(lambda asked: transport.events(asked, timeouts))
     sites = Sites(transport.events)
-    backend = Backend(progress, sites=sites, tell=report)
+    filters = ContextFilters(transport.events, version=_version_by(sites))
+    gate = Gate(filters)
+    backend = Backend(progress, sites=sites, tell=report, also_ask=filters.begin)
     generations = Generations(watch.open_stream, replaced=backend.replaced)
     async with AsyncExitStack() as closing:
         closing.push_async_callback(transport.aclose)
         closing.push_async_callback(sites.aclose)
+        closing.push_async_callback(filters.aclose)
+        closing.push_async_callback(gate.aclose)
         closing.push_async_callback(generations.aclose)
+        uri = cursor.document.uri
+        gate.follow(settings, [_uri_of(Path.cwd())])
+        gate.judge(uri)
+        if (reason := await gate.decided(uri, None)) is not None:
+            kept_back = Skipped(reason=reason)
+            return Answer(outcome=kept_back, provider="", model="", first_text=0, total=0)
         # A server is as ready as this when its editor asks.
         await transport.prepared()
         closing.push_async_callback(backend.aclose)
         if (missing := backend.choose(settings)) is not None:
             report(missing)
         provider = await backend.provider()
+        permission = Permission(gate, uri, settings.total_timeout)
+        reason = await permission.decided(provider)
+        trouble = gate.trouble(uri)
+        if reason is SkipReason.CONTEXT_FILTERS_UNKNOWN and trouble is not None:
+            raise trouble
         loading = ModelLoading(
             lambda asked, longest: transport.events(
                 asked, replace(timeouts, first_event=longest, total=longest)
@@ -177,6 +192,7 @@ async def complete_once(
             settings=settings,
             provider=at_hand(provider),
             current=lambda: cursor.document,
+            permission=permission,
         )
         began = time.monotonic()
         shown_at: list[float] = []
@@ -207,11 +223,11 @@ async def complete_once(
         )
 
 
-def _kept_back(uri: str, settings: Settings) -> Skipped | None:
-    """What comes of a document that may not be sent; `None` when it may."""
-    rules = rules_of(settings, [_uri_of(Path.cwd())])
-    reason = why_kept_back(uri, behind_links(uri), rules)
-    return None if reason is None else Skipped(reason=reason)
+def _version_by(sites: Sites) -> Callable[[Sourcegraph], Awaitable[str | None]]:
+    async def version(instance: Sourcegraph) -> str | None:
+        return (await sites.site(instance)).version
+
+    return version
 
 
 @dataclass(slots=True)

@@ -27,6 +27,7 @@ from lsp_completions.configuration import (
     editor_layers,
     section,
 )
+from lsp_completions.context_filters import ContextFilters
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.errors import CompletionsError, InvalidParams, NotAuthorized, TimedOut
 from lsp_completions.generations import Generations
@@ -37,14 +38,21 @@ from lsp_completions.network import network_of
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
-from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
+from lsp_completions.pipeline.outcome import (
+    KEPT_BACK,
+    Outcome,
+    Skipped,
+    SkipReason,
+    Suggested,
+)
 from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.places import Places, Read
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.session import Documents, Suggestions, TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
-from lsp_completions.sharing import Gate
+from lsp_completions.sharing import Gate, Permission
 from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
 
@@ -100,7 +108,6 @@ class CompletionServer(Server):
         super().__init__("lsp-completions", __version__, READERS)
         self.client = Client()
         self.documents = Documents()
-        self.gate = Gate()
         self.turns = Turns()
         self.typing = Typing()
         self.trigger_kinds = TriggerKinds()
@@ -126,7 +133,15 @@ class CompletionServer(Server):
 
         self.transport = Transport(report=self.notices.problem)
         self.sites = Sites(self.transport.events)
-        self.backend = Backend(self._show_progress, sites=self.sites, tell=self.notices.problem)
+        self.filters = ContextFilters(self.transport.events, version=self._version)
+        self.gate = Gate(self.filters, kept_back=self.turns.end)
+        self._told_why: set[tuple[str, SkipReason]] = set()
+        self.backend = Backend(
+            self._show_progress,
+            sites=self.sites,
+            tell=self.notices.problem,
+            also_ask=self.filters.begin,
+        )
         self.generations = Generations(self._open_stream, replaced=self.backend.replaced)
         self.loading = ModelLoading(self._open_loading, self._show_loading)
         self.on_stop += [
@@ -135,6 +150,8 @@ class CompletionServer(Server):
             self._approvals.aclose,
             self._end_reading,
             self.generations.aclose,
+            self.gate.aclose,
+            self.filters.aclose,
             self.sites.aclose,
             self.transport.aclose,
             self.backend.aclose,
@@ -217,6 +234,8 @@ class CompletionServer(Server):
         self.turns.end(uri)
         self.documents.close(uri)
         self.gate.forget(uri)
+        key = document_key(uri)
+        self._told_why = {told for told in self._told_why if told[0] != key}
 
     def on_unreadable(self, method: str | None, params: object) -> None:
         """A change that could not be read leaves its document out of step."""
@@ -314,10 +333,31 @@ class CompletionServer(Server):
                     self.loading.again(self.backend.at_hand)
                 self.notices.failed(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
+            if isinstance(result, Skipped) and result.reason in KEPT_BACK:
+                if (trouble := self._trouble(query.uri, result)) is not None:
+                    self.notices.failed(trouble)
+                self._say_why(query.uri, result.reason, by_hand=by_hand)
             _log_outcome(method, display_path(query.uri, self.roots), result, began)
             return result
 
         return work
+
+    def _trouble(self, uri: str, outcome: Outcome) -> CompletionsError | None:
+        """What keeps the instance's rules from being known, where that is why nothing came."""
+        if isinstance(outcome, Skipped) and outcome.reason is SkipReason.CONTEXT_FILTERS_UNKNOWN:
+            return self.gate.trouble(uri)
+        return None
+
+    def _say_why(self, uri: str, reason: SkipReason, *, by_hand: bool) -> None:
+        """Tell whoever asked by hand why nothing is sent of this document; once."""
+        told = document_key(uri), reason
+        if by_hand and told not in self._told_why:
+            self._told_why.add(told)
+            path = display_path(uri, self.roots)
+            self._say(types.MessageType.Info, f"nothing for {path}: {reason.value}")
+
+    async def _version(self, instance: Sourcegraph) -> str | None:
+        return (await self.sites.site(instance)).version
 
     def _prepare(
         self, query: CompletionQuery, method: str, *, by_hand: bool
@@ -326,7 +366,10 @@ class CompletionServer(Server):
         document = self.documents.get(query.uri)
         if document is None:
             return SkipReason.UNKNOWN_DOCUMENT
-        if (reason := self.gate.why_kept_back(query.uri)) is not None:
+        if by_hand:
+            self.gate.retry(query.uri)
+        reason = self.gate.why_kept_back(query.uri)
+        if reason is not None and reason is not SkipReason.UNDECIDED:
             return reason
         if self.documents.is_out_of_step(query.uri):
             return SkipReason.DOCUMENT_OUT_OF_STEP
@@ -353,6 +396,7 @@ class CompletionServer(Server):
             deadline=self.settings.menu_deadline if method == MENU else None,
             follow_typing=method == INLINE,
             by_hand=by_hand,
+            permission=Permission(self.gate, query.uri, self.settings.total_timeout / 2),
         )
 
     async def _complete(self, request: Request) -> Outcome:
@@ -363,8 +407,6 @@ class CompletionServer(Server):
                     await self._settings_known.wait()
             except TimeoutError:
                 self._settings_known.set()
-            if (reason := self.gate.why_kept_back(request.document.uri)) is not None:
-                return Skipped(reason=reason)
         asked: list[Provider] = []
 
         async def provider() -> Provider:
@@ -372,7 +414,11 @@ class CompletionServer(Server):
             return asked[-1]
 
         try:
-            return await complete(replace(request, provider=provider), self.generations)
+            outcome = await complete(replace(request, provider=provider), self.generations)
+            trouble = self._trouble(request.document.uri, outcome)
+            refused = isinstance(trouble, NotAuthorized) and asked
+            if not refused or not self.backend.may_be_renewed(asked[-1]):
+                return outcome
         except NotAuthorized:
             # The command that prints the token may have a newer one; it is asked once.
             if not asked or not self.backend.may_be_renewed(asked[-1]):
@@ -542,6 +588,7 @@ class CompletionServer(Server):
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong, such as a setting or a login."""
         self.generations.back_off.forget()
+        self.filters.try_again()
         self.backend.renew_credentials()
         self.notices.changed()
 
@@ -598,7 +645,7 @@ class CompletionServer(Server):
 
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)
-MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON)
+MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON, SkipReason.UNDECIDED)
 
 
 async def _skipped(reason: SkipReason) -> Outcome:

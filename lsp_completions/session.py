@@ -111,11 +111,11 @@ class Turns:
         turn = self._newest[key] = Turn()
         return turn
 
-    def end(self, uri: str) -> None:
-        """The document was closed: nothing is shown for it any more."""
+    def end(self, uri: str, reason: SkipReason = SkipReason.MOVED_ON) -> None:
+        """The document was closed, or may not be sent any more: nothing is shown for it."""
         closed = document_key(uri)
         for key in [key for key in self._newest if key[0] == closed]:
-            self._newest.pop(key).take_away(SkipReason.MOVED_ON)
+            self._newest.pop(key).take_away(reason)
 
 
 class Typing:

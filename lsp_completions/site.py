@@ -68,12 +68,12 @@ class Sites:
 
     def forget(self, instance: Sourcegraph) -> None:
         """Something it said is not so any more: it is asked again when it is needed next."""
-        if (inquiry := self._known.get(_asker(instance))) is not None:
+        if (inquiry := self._known.get(asker(instance))) is not None:
             inquiry.due = self._clock()
 
     def retry(self, instance: Sourcegraph) -> None:
         """The way to it may be another one: what failed is asked again when it is needed next."""
-        if (inquiry := self._known.get(_asker(instance))) is not None and inquiry.failures:
+        if (inquiry := self._known.get(asker(instance))) is not None and inquiry.failures:
             inquiry.due = self._clock()
 
     async def aclose(self) -> None:
@@ -86,11 +86,11 @@ class Sites:
             await asyncio.wait(tasks)
 
     def _inquiry(self, instance: Sourcegraph) -> "_Inquiry":
-        asker = _asker(instance)
-        inquiry = self._known.get(asker)
+        who = asker(instance)
+        inquiry = self._known.get(who)
         if inquiry is None:
             self._make_room()
-            inquiry = self._known[asker] = _Inquiry(asker, self._clock)
+            inquiry = self._known[who] = _Inquiry(who, self._clock)
         if inquiry.is_due and not self._closed:
             inquiry.start(self._events)
         return inquiry
@@ -177,7 +177,7 @@ class _Inquiry:
         return True
 
 
-def _asker(instance: Sourcegraph) -> Sourcegraph:
+def asker(instance: Sourcegraph) -> Sourcegraph:
     """Who asks whom, without what is asked for: that is what the answers are for."""
     return Sourcegraph(
         endpoint=instance.endpoint,

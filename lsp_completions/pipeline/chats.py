@@ -41,6 +41,7 @@ without a word about it. If nothing is missing, put nothing between them.\
 
 _CHAT = Family(
     name="Chat",
+    # Not what Sourcegraph knows as OpenAI's API, which may well serve something else.
     models=(
         r"\b(?:mi[sx]tral|ministral|magistral|devstral)",
         r"\bllama-?v?[234]",
@@ -75,16 +76,15 @@ CHATS = (
     ),
     # From 4.7 on they refuse a temperature, as they do while they think.
     replace(_CHAT, name="Claude 4.6 and later", models=(r"claude",), temperature=None),
-    replace(_CHAT, name="OpenAI", models=(r"\b(?:chat)?gpt-?[34]",)),
-    # What thinks before it answers takes neither a temperature nor stop sequences; a deployment
-    # with a name of its own may be such a model.
+    # What thinks before it answers takes neither a temperature nor stop sequences.
     replace(
         _CHAT,
         name="OpenAI, reasoning",
-        models=(r"\bo[1-9](?!\d)", r"\bgpt-?[5-9]", r"^(?:azure-)?openai(?:/|::)"),
+        models=(r"\bo[1-9](?!\d)", r"\bgpt-?[5-9]"),
         temperature=None,
         stop_sequences=(),
     ),
+    replace(_CHAT, name="OpenAI", models=(r"\b(?:chat)?gpt-?[34]", r"^(?:azure-)?openai(?:/|::)")),
     replace(_CHAT, name="Gemini", models=(r"\bgemini",)),
     _CHAT,
 )

@@ -17,6 +17,24 @@ class SkipReason(Enum):
     EXCLUDE_UNREADABLE = (
         "The setting exclude has a mistake, and nothing is sent until it is mended."
     )
+    GIT_IGNORED = "Git ignores this file; the setting gitIgnored would let it be sent."
+    GIT_UNREADABLE = (
+        "What git ignores here cannot be read, so nothing is sent; the setting gitIgnored would "
+        "let it be."
+    )
+    OUTSIDE_WORKSPACE = (
+        "This file is outside of the workspace; the setting outsideWorkspace would let it be sent."
+    )
+    CONTEXT_FILTERS = "The rules of the Sourcegraph instance keep this repository from being sent."
+    IN_NO_REPOSITORY = (
+        "The rules of the Sourcegraph instance go by repositories, and this document is in none "
+        "with a remote that is known."
+    )
+    CONTEXT_FILTERS_UNKNOWN = (
+        "The rules of the Sourcegraph instance about what may be sent could not be fetched, and "
+        "nothing is sent without them."
+    )
+    UNDECIDED = "Whether this document may be sent was not known in time."
     UNKNOWN_SCHEME = "This is no file; the setting schemes says which other documents may be sent."
     NO_PROVIDER = "No provider is configured."
     MENU_LEFT_TO_INLINE = "The editor shows ghost text, so the menu is left to its other sources."
@@ -54,3 +72,20 @@ class Skipped:
 
 
 Outcome = Suggested | Skipped
+
+
+KEPT_BACK = frozenset(
+    {
+        SkipReason.SECRET_FILE,
+        SkipReason.EXCLUDED,
+        SkipReason.EXCLUDE_UNREADABLE,
+        SkipReason.GIT_IGNORED,
+        SkipReason.GIT_UNREADABLE,
+        SkipReason.OUTSIDE_WORKSPACE,
+        SkipReason.CONTEXT_FILTERS,
+        SkipReason.IN_NO_REPOSITORY,
+        SkipReason.CONTEXT_FILTERS_UNKNOWN,
+        SkipReason.UNDECIDED,
+        SkipReason.UNKNOWN_SCHEME,
+    }
+)

@@ -14,7 +14,7 @@ from lsp_completions.pipeline.trigger import opens_block
 
 # How far to look for the opening: longer than what is said before code, not much of a reply.
 LONGEST_OPENING = 400
-LONGEST_THOUGHTS = 10_000  # characters; no completion is worth waiting for more
+LONGEST_THOUGHTS = 20_000  # characters; no completion is worth waiting for more
 SHORTEST_CUT_OFF = 4  # characters by which a tag is told from code
 MOST_LINES_AGAIN = 200  # of the document, said once more
 
@@ -69,6 +69,7 @@ class ReplyReader:
             if code is None:
                 return ""
             self._started, self._held = True, code + self._held[end:]
+            self._ends = (*self._ends, self._form.cursor)
 
         code, self._held = self._held, ""
         if (end := _first(code, self._ends)) is not None:
@@ -156,15 +157,14 @@ def said_again(text: str, context: CursorContext, *, whole: bool) -> int | None:
     start = len(text) - len(said)
     *lines, rest = (said + "\n" if whole else said).split("\n")
     *above, line = context.prefix.split("\n")
-    above = [each.strip() for each in above[-MOST_LINES_AGAIN:]]
-    lines_said = [each.strip() for each in lines]
+    above = above[-MOST_LINES_AGAIN:]
     head = line.lstrip()
     after, undecided = 0, False
     for first in range(len(above) + 1):
-        again = above[first:]
-        if lines_said[: len(again)] != again[: len(lines)]:
-            continue
+        again = [each.strip() for each in above[first:]]
         if not _is_unlikely_twice(again, line, context):
+            continue
+        if any(one.strip() != other for one, other in zip(lines, again, strict=False)):
             continue
         if len(lines) < len(again):
             undecided |= again[len(lines)].startswith(rest.strip())
@@ -183,7 +183,7 @@ def said_again(text: str, context: CursorContext, *, whole: bool) -> int | None:
 
 
 def _is_unlikely_twice(above: list[str], line: str, context: CursorContext) -> bool:
-    """Nobody writes these lines, and the beginning of the cursor's own, twice in a row."""
+    """Nobody writes these lines, and the beginning of another, twice in a row."""
     said = line.lstrip()
     letters = sum(character.isalnum() for character in said)
     if not above:
@@ -192,7 +192,7 @@ def _is_unlikely_twice(above: list[str], line: str, context: CursorContext) -> b
         return 3 <= letters < len(said)
     if not above[0]:
         return False
-    letters += sum(character.isalnum() for each in above[:3] for character in each)
+    letters += sum(character.isalnum() for each in above for character in each)
     if said:
         return letters >= 4
     spoken = [each for each in above if each]

@@ -123,6 +123,8 @@ class Collector:
         return self._end(cut_off=cut_off, cut_off_by_length=cut_off_by_length)
 
     def _end(self, *, cut_off: bool = False, cut_off_by_length: bool = False) -> Candidate | None:
+        if self._done:
+            return None
         self._done = True
         last = "".join(self._line)
         if cut_off or cut_off_by_length:

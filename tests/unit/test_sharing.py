@@ -1,6 +1,7 @@
 """Which documents may be sent, and which are kept back."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lsp_completions.context_filters import ContextFilters
 from lsp_completions.pipeline.outcome import SkipReason
+from lsp_completions.providers.base import Event
 from lsp_completions.secret_files import SECRET_FILES, holds_secrets
-from lsp_completions.settings import resolve
-from lsp_completions.sharing import Gate, behind_links, rules_of, why_kept_back
+from lsp_completions.settings import Settings, resolve
+from lsp_completions.sharing import Gate, rules_of, why_kept_back
+from lsp_completions.whereabouts import Place, Places, behind_links
 
 SECRET = SkipReason.SECRET_FILE
 EXCLUDED = SkipReason.EXCLUDED
@@ -23,7 +27,19 @@ def verdict(
     uri: str, *, real: str | None = None, roots: Sequence[str] = ("file:///w",), **raw: Any
 ) -> SkipReason | None:
     settings, _ = resolve([("the test", raw)])
-    return why_kept_back(uri, uri if real is None else real, rules_of(settings, roots))
+    return at(uri, settings, real=real, roots=roots)
+
+
+def at(
+    uri: str,
+    settings: Settings,
+    *,
+    real: str | None = None,
+    roots: Sequence[str] = ("file:///w",),
+    **found: Any,
+) -> SkipReason | None:
+    place = Place(real_uri=uri if real is None else real, roots=tuple(roots), **found)
+    return why_kept_back(uri, place, rules_of(settings))
 
 
 @pytest.mark.parametrize(
@@ -185,12 +201,10 @@ def test_exclusions_add_up_and_the_user_has_the_last_word() -> None:
     layers = [("the file", {"exclude": ["/private/"]}), ("the editor", {"exclude": ["!*", "*.md"]})]
     settings, problems = resolve(layers)
     assert not problems
-    rules = rules_of(settings, ["file:///w"])
     for name, expected in {"private/a.py": EXCLUDED, "a.md": EXCLUDED, "a.py": None}.items():
-        assert why_kept_back(f"file:///w/{name}", f"file:///w/{name}", rules) is expected
+        assert at(f"file:///w/{name}", settings) is expected
     settings, _ = resolve([layers[0], ("the editor", {"exclude": []})])
-    rules = rules_of(settings, ["file:///w"])
-    assert why_kept_back("file:///w/private/a", "file:///w/private/a", rules) is EXCLUDED
+    assert at("file:///w/private/a", settings) is EXCLUDED
 
 
 @pytest.mark.parametrize(
@@ -211,7 +225,7 @@ def test_schemes(uri: str, schemes: list[str] | None, expected: SkipReason | Non
     assert verdict(uri, schemes=schemes) is expected
 
 
-def test_links_are_followed_on_disk(tmp_path: Path) -> None:
+async def test_links_are_followed_on_disk(tmp_path: Path) -> None:
     real = tmp_path / "real"
     (real / "secret").mkdir(parents=True)
     (real / "secret" / "a.py").write_text("x = 1\n")
@@ -222,35 +236,54 @@ def test_links_are_followed_on_disk(tmp_path: Path) -> None:
     inside = (tmp_path / "w" / "secret" / "a.py").as_uri()
     link, odd = (real / "plain.txt").as_uri(), (real / "é b.py").as_uri()
 
-    gate = Gate()
-    for uri in (inside, link, odd):
-        gate.judge(uri)
-    assert gate.why_kept_back(inside) is None
-    assert gate.why_kept_back(link) is SECRET
-    settings, _ = resolve([("the test", {"exclude": [f"{real.as_posix()}/secret/"]})])
-    gate.follow(settings, [(tmp_path / "w").as_uri()])
-    assert gate.why_kept_back(inside) is EXCLUDED
-    assert gate.why_kept_back(odd) is EXCLUDED
-    # The workspace is a link as well; what its folder is called behind it counts from there.
-    settings, _ = resolve([("the test", {"exclude": ["/secret/"]})])
-    gate.follow(settings, [(tmp_path / "w").as_uri()])
-    assert gate.why_kept_back((real / "secret" / "a.py").as_uri()) is SkipReason.UNKNOWN_DOCUMENT
-    gate.judge((real / "secret" / "a.py").as_uri())
-    assert gate.why_kept_back((real / "secret" / "a.py").as_uri()) is EXCLUDED
-    gate.forget(link)
-    assert gate.why_kept_back(link) is SkipReason.UNKNOWN_DOCUMENT
+    async with opened() as gate:
+        for uri in (inside, link, odd):
+            gate.judge(uri)
+        assert await gate.decided(inside, None) is None
+        assert await gate.decided(link, None) is SECRET
+        settings, _ = resolve([("the test", {"exclude": [f"{real.as_posix()}/secret/"]})])
+        gate.follow(settings, [(tmp_path / "w").as_uri()])
+        assert await gate.decided(inside, None) is EXCLUDED
+        assert await gate.decided(odd, None) is EXCLUDED
+        # The workspace is a link as well; what its folder is called behind it counts from there.
+        settings, _ = resolve([("the test", {"exclude": ["/secret/"]})])
+        gate.follow(settings, [(tmp_path / "w").as_uri()])
+        other = (real / "secret" / "a.py").as_uri()
+        assert gate.why_kept_back(other) is SkipReason.UNKNOWN_DOCUMENT
+        gate.judge(other)
+        assert await gate.decided(other, None) is EXCLUDED
+        gate.forget(link)
+        assert gate.why_kept_back(link) is SkipReason.UNKNOWN_DOCUMENT
+        # What is not open may still be where an excerpt would come from.
+        assert await gate.decided(link, None) is SECRET
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Gate]:
+    async def version(_: object) -> None:
+        return None
+
+    def nobody(*_: object) -> AsyncGenerator[Event, None]:
+        raise AssertionError("nobody is asked")
+
+    gate = Gate(ContextFilters(nobody, version=version))
+    try:
+        yield gate
+    finally:
+        await gate.aclose()
 
 
 @given(uri=st.text(max_size=20) | st.builds("file:///{}".format, st.text(max_size=12)))
 def test_any_uri_has_a_verdict(uri: str) -> None:
     settings, _ = resolve([("the test", {"exclude": ["*.py", "/a/"]})])
-    why_kept_back(uri, behind_links(uri), rules_of(settings, [uri, "file:///w"]))
+    at(uri, settings, real=behind_links(uri), roots=[uri, "file:///w"])
+    Places().look(uri, [uri])
 
 
 @given(pattern=st.text(max_size=12) | st.text(alphabet="a*[]!\\/?-{},~", max_size=8))
 def test_any_text_is_a_pattern_or_keeps_everything_back(pattern: str) -> None:
     settings, problems = resolve([("the test", {"exclude": [pattern]})])
-    reason = why_kept_back("file:///w/z", "file:///w/z", rules_of(settings, ["file:///w"]))
+    reason = at("file:///w/z", settings)
     assert (reason is UNREADABLE) == bool(problems)
 
 

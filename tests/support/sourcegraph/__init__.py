@@ -20,6 +20,7 @@ send `Accept-Encoding: identity`.
 
 What it refuses: `Rules(...)`, checked in the order of a real instance before the script is asked;
 messages are looked at last, by the model's own server, where the script says an `Answer`.
+Anything may be sent unless `pages` has context filters.
 Other paths than completions are 404 unless `pages={"/.api/client-config": json_page({...})}`;
 a query in GraphQL is the page `"/.api/graphql?SiteProductVersion"`.
 

@@ -29,6 +29,7 @@ from tests.support.sourcegraph.answers import (
     go_json,
     refusal,
 )
+from tests.support.sourcegraph.pages import FILTERS, NO_FILTERS
 from tests.support.sourcegraph.rules import (
     CODE,
     STREAM,
@@ -97,7 +98,7 @@ class StandIn:
     ) -> None:
         self.script: Script = script if script is not None else Answer("pass")
         self.rules = rules or Rules()
-        self.pages = dict(pages or {})
+        self.pages = {FILTERS: NO_FILTERS, **(pages or {})}
         self.requests: list[Exchange] = []
         self.connections = 0
         """How many were ever accepted."""

@@ -9,6 +9,8 @@ CLIENT_CONFIG = "/.api/client-config"
 MODELS = "/.api/modelconfig/supported-models.json"
 FEATURES = "/.api/graphql?CodyConfigFeaturesResponse"
 OLDER_MODEL = "/.api/graphql?CurrentSiteCodyLlmConfiguration"
+FILTERS = "/.api/graphql?ContextFilters"
+NAME = "/.api/graphql?ResolveRepoName"
 EVERYTHING = (VERSION, CLIENT_CONFIG, MODELS, FEATURES, OLDER_MODEL)
 
 STARCODER = "fireworks::v1::starcoder"
@@ -18,6 +20,14 @@ QWEN = "fireworks::v1::qwen2.5-coder-7b"
 def graphql(**site: Any) -> Reply:
     """An answer to a query about the site."""
     return json_page({"data": {"site": site}}, content_type="application/json")
+
+
+def filters(raw: Any) -> Reply:
+    """What may be sent, as the administrator wrote it."""
+    return graphql(codyContextFilters={"raw": raw})
+
+
+NO_FILTERS = filters(None)
 
 
 def config(**said: Any) -> Reply:
