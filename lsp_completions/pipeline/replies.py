@@ -29,6 +29,7 @@ class ReplyReader:
         self._ends: tuple[str, ...] = (form.closing, form.opening)
         self._held = ""
         self._opened = False
+        self._tagged = False
         self._fenced = context.language.id == "markdown"  # there it is part of the text
         self._started = False
 
@@ -51,6 +52,8 @@ class ReplyReader:
             if code is None:
                 self.ended = len(self._held) > LONGEST_THOUGHTS
                 return ""
+            before = self._held[: len(self._held) - len(code)]
+            self._tagged = before.endswith(self._form.opening)
             self._opened, self._held = True, code
         if not self._started:
             end = _first(self._held, self._ends)
@@ -65,7 +68,7 @@ class ReplyReader:
                     return self._read("", whole=whole)
                 if not last and _MAYBE_FENCE.fullmatch(head):
                     return ""
-            code = started(head, self._form, self._context, whole=last)
+            code = started(head, self._form, self._context, tagged=self._tagged, whole=last)
             if code is None:
                 return ""
             self._started, self._held = True, code + self._held[end:]
@@ -124,8 +127,13 @@ def opened(text: str, form: ReplyForm, context: CursorContext, *, whole: bool) -
     return text[fence.start() :] if fence is not None else text
 
 
-def started(text: str, form: ReplyForm, context: CursorContext, *, whole: bool) -> str | None:
-    """The code without what the document says before the cursor; `None` while it may be said."""
+def started(
+    text: str, form: ReplyForm, context: CursorContext, *, tagged: bool, whole: bool
+) -> str | None:
+    """The code without what the document says before the cursor; `None` while it may be said.
+
+    `tagged` says that the text follows the opening tag.
+    """
     after = said_again(text, context, whole=whole)
     if after is None:
         return None
@@ -137,12 +145,23 @@ def started(text: str, form: ReplyForm, context: CursorContext, *, whole: bool) 
     if not code and not whole:
         return None
     space = text[: len(text) - len(code)]
-    line = context.line_prefix
-    if "\n" in space and line.strip():
-        # The line break stands after the tag for looks: here the line goes on.
-        goes_on = bool(context.line_suffix.strip()) and space.endswith("\n")
-        if line[-1].isspace() or goes_on:
-            return code
+    line, indent = context.line_prefix, space.rpartition("\n")[2]
+    if "\n" not in space or not line.strip():
+        return text
+    # Where a line goes on, the line break stands after the tag for looks.
+    if line[-1].isspace() or (context.line_suffix.strip() and not indent):
+        return code
+    if not tagged:
+        return text
+    if space.count("\n") > 1 or (
+        opens_block(line, context.language) and len(indent) > len(context.indent)
+    ):
+        return f"\n{indent}{code}"
+    # Another one before the closing tag tells.
+    if not whole:
+        return None
+    if text.rstrip(" \t").endswith("\n"):
+        return f" {code}" if indent == " " else code
     return text
 
 

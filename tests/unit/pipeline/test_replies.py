@@ -164,6 +164,17 @@ def test_a_reply_without_code(said: str, language: str, model: str) -> None:
         pytest.param(
             "f {<cursor>}\n", f"{OPEN}\n  a();\n{CLOSE}", "f {\n  a();}\n", id="a block is opened"
         ),
+        pytest.param(
+            "x = f(<cursor>\n", f"{OPEN}\na)\n{CLOSE}", "x = f(a)\n", id="on its own line"
+        ),
+        pytest.param("x =<cursor>\n", f"{OPEN}\n 1\n{CLOSE}", "x = 1\n", id="with its space"),
+        pytest.param("fo<cursor>\n", f"{OPEN}\no(1)\n{CLOSE}", "foo(1)\n", id="half a word"),
+        pytest.param("fo<cursor>\n", f"{OPEN}\no(1)\n", "foo(1)\n", id="half a word, stopped"),
+        pytest.param("a();<cursor>\n", f"{OPEN}\nb();{CLOSE}", "a();\nb();\n", id="a new line"),
+        pytest.param("a();<cursor>", f"{OPEN}\n\nb();\n{CLOSE}", "a();\nb();", id="another"),
+        pytest.param(
+            "f {<cursor>\n", f"{OPEN}\n  a();\n}}\n{CLOSE}", "f {\n  a();\n}\n", id="a block"
+        ),
         pytest.param("x = y<cursor>\n", f"{OPEN} < z{CLOSE}", "x = y < z\n", id="less than"),
         pytest.param("x = y<cursor>\n", f"{OPEN} </", "x = y </\n", id="the start of some tag"),
         pytest.param("a\nb\n<cursor>", f"{OPEN}a{CLOSE}", "a\nb\na", id="short lines may repeat"),
