@@ -226,9 +226,10 @@ def _processors() -> int:
 async def serve(options: argparse.Namespace) -> NoReturn:
     """Load the model, then serve until nobody needs it any more."""
     key = secrets.token_urlsafe(32)
-    _engine, port = load(options.model, key)  # it serves as long as somebody holds it
-    # After the engine, so that it is known to be a model, and here, so that it is read once.
+    # Here, so that all servers have it of one reading; between engine and address it would delay
+    # whoever waits for the engine that is there.
     fim = fim_tokens(options.model)
+    _engine, port = load(options.model, key)  # it serves as long as somebody holds it
 
     leases: Leases
     control = await asyncio.start_server(
