@@ -465,6 +465,31 @@ def keys() -> list[str]:
     return [key for key, _ in _knobs()]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """What there is to know about a setting."""
+
+    key: str
+    kind: Kind[object]
+    sentence: str
+    default: object
+    guarded: bool
+
+
+def knobs() -> list[Knob]:
+    """All settings, in the order in which people meet them."""
+    return [
+        Knob(
+            key=key,
+            kind=_kind(knob),
+            sentence=knob.metadata["sentence"],
+            default=knob.default,
+            guarded=knob.metadata["guarded"],
+        )
+        for key, knob in _knobs()
+    ]
+
+
 def is_known(key: object) -> bool:
     """Whether there is a setting of that name."""
     return key in keys()

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lsp_completions import settings
+from lsp_completions import schema, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,6 +33,12 @@ STEPS: dict[str, Sequence[str]] = {
 # Between `<!-- NAME:begin -->` and `<!-- NAME:end -->` stands what the function returns.
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {"settings": settings.reference},
+}
+
+# Whole files, made of what they were.
+WRITTEN: dict[str, Callable[[str], str]] = {
+    "editors/settings.schema.json": lambda _: schema.settings_schema(),
+    "editors/vscode/package.json": schema.vs_code_manifest,
 }
 
 
@@ -69,7 +75,7 @@ def check(pytest_arguments: Sequence[str]) -> int:
 
 def check_docs() -> int:
     """Report the files whose generated parts are stale; returns 1 when there are any."""
-    stale = [name for name in GENERATED if renewed(name) != read(name)]
+    stale = [name for name in (*GENERATED, *WRITTEN) if renewed(name) != read(name)]
     for name in stale:
         print(f"{name} is stale: run `python -m tests.check --write-docs`")
     return 1 if stale else 0
@@ -77,7 +83,7 @@ def check_docs() -> int:
 
 def write_docs() -> int:
     """Renew the generated parts."""
-    for name in GENERATED:
+    for name in (*GENERATED, *WRITTEN):
         (ROOT / name).write_text(renewed(name), encoding="utf-8", newline="\n")
     return 0
 
@@ -85,6 +91,8 @@ def write_docs() -> int:
 def renewed(name: str) -> str:
     """A file's text with its generated parts as they should be."""
     text = read(name)
+    if (write := WRITTEN.get(name)) is not None:
+        return write(text)
     for part, generate in GENERATED[name].items():
         text = with_part(text, part, generate())
     return text
