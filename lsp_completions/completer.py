@@ -7,25 +7,36 @@ for the world but the model itself.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lsp_completions.errors import NotAttributed, ProviderError
-from lsp_completions.generations import Generation, Generations
-from lsp_completions.pipeline import postprocess
+from lsp_completions.cache import Diverged, Key, Memory, Piece, Place, Suggestion, known, rest_of
+from lsp_completions.errors import CompletionsError
+from lsp_completions.generations import Generations
+from lsp_completions.pipeline.anchor import Typed
+from lsp_completions.pipeline.asking import why_not_ask
 from lsp_completions.pipeline.chats import family_for
-from lsp_completions.pipeline.context import Windows, context_at
+from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
-from lsp_completions.pipeline.edit import Edit, edit_for
+from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.masking import without_secrets
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.prompt import build_prompt
 from lsp_completions.pipeline.rebase import rebased
-from lsp_completions.pipeline.stream import Candidate, Collector
 from lsp_completions.pipeline.trigger import Mode, mode_for
-from lsp_completions.providers.base import Provider
+from lsp_completions.pipeline.uris import document_key
+from lsp_completions.providers.base import Provider, livelier
 from lsp_completions.settings import Multiline, Settings
+
+ENOUGH_AFTER = 3.5  # seconds; whole lines are shown by then, however much is still to come
+MOST_ATTEMPTS = 4  # more streams than that are not begun for one request
+KEYS_BEFORE_ASKING = 2  # typed while a stream is silent, before another is asked
+USUAL_WAIT = 0.5  # seconds until the first words, where no stream has told yet
+SLOW = 1.0  # seconds
+PAUSE_OF_A_SLOW_ONE = 0.3  # seconds; nearly all keys of a word come sooner
+LOCAL_DELAY = 0.15  # seconds; each request takes all of the machine
+OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +85,18 @@ class Request:
     permission: Permission | None = None
 
 
-async def complete(request: Request, generations: Generations) -> Outcome:
-    """What to show at the cursor. Raises `ProviderError` where the provider failed."""
+async def complete(
+    request: Request, generations: Generations, memory: Memory | None = None
+) -> Outcome:
+    """What to show at the cursor. Raises `ProviderError` where the provider failed.
+
+    Without a `memory` nothing is remembered.
+    """
+    memory = memory or Memory()
     settings = request.settings
     document, offset = request.document, request.offset
-    ends = None if request.deadline is None else _now() + request.deadline
+    began = _now()
+    ends = None if request.deadline is None else began + request.deadline
 
     # An entry selected in the menu is completed as if it had been accepted already.
     if (selection := request.selection) is not None:
@@ -96,7 +114,6 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     try:
         async with asyncio.timeout_at(ends):
             provider = generations.whom(await request.provider())
-            rest = await generations.back_off.rest(provider.host, by_hand=request.by_hand)
     except TimeoutError:
         return Skipped(reason=SkipReason.TOO_SLOW)
 
@@ -110,10 +127,6 @@ async def complete(request: Request, generations: Generations) -> Outcome:
             return Skipped(reason=reason)
         repository = permission.repository(provider)
 
-    # Who said no lately is not asked again at every key.
-    if rest is not None:
-        return Skipped(reason=SkipReason.BACKING_OFF, detail=rest)
-
     limits = provider.limits.overridden(settings)
     context = context_at(
         document,
@@ -124,72 +137,178 @@ async def complete(request: Request, generations: Generations) -> Outcome:
     multiline = settings.multiline
     if multiline is Multiline.AUTO and not limits.multiline:
         multiline = Multiline.NEVER
-    mode = mode_for(context, multiline)
-    prompt = build_prompt(
-        without_secrets(context),
-        (),
-        family=family_for(provider.prompts_for, chats=provider.chats),
-        repository=settings.repository or repository,
-        budget_chars=limits.prefix_chars + limits.suffix_chars + limits.excerpt_chars,
-        single_line=mode is Mode.LINE,
+    place = Place(
+        key=Key(
+            document=document_key(document.uri),
+            language_id=document.language_id,
+            provider=provider,
+            settings=settings,
+        ),
+        document=document,
+        context=context,
+        mode=mode_for(context, multiline),
     )
 
-    # The rules may have changed while something was waited for.
-    if permission is not None and (reason := permission.why_kept_back(provider)) is not None:
-        return Skipped(reason=reason)
-    generation = generations.start(provider, prompt, max_tokens=limits.max_tokens)
-    collector = Collector(context, mode, markers=prompt.special_tokens, reply=prompt.reply)
-    try:
-        candidate = await first_good(generation, collector, ends, early=provider.shows_early)
-    except TimeoutError:
-        return Skipped(reason=SkipReason.TOO_SLOW)
-    except NotAttributed:
-        return Skipped(reason=SkipReason.NOT_ATTRIBUTED)
-    finally:
-        generation.close()
-    if candidate is None:
-        return Skipped(reason=SkipReason.EMPTY)
+    def ask(whom: Provider = provider) -> Piece:
+        prompt = build_prompt(
+            without_secrets(context),
+            (),
+            family=family_for(whom.prompts_for, chats=whom.chats),
+            repository=settings.repository or repository,
+            budget_chars=limits.prefix_chars + limits.suffix_chars + limits.excerpt_chars,
+            single_line=place.mode is Mode.LINE,
+        )
+        generation = generations.start(
+            whom, prompt, context, max_tokens=limits.max_tokens, document=place.key.document
+        )
+        return Piece(place=place, generation=generation)
 
-    text = postprocess.finish(candidate.text, context, mode)
-    edit = edit_for(text, context) if text else None
-    if edit is None:
-        return Skipped(reason=SkipReason.NOTHING_NEW)
+    # What is typed now usually fits what a model has said, or is about to say.
+    for _ in range(MOST_ATTEMPTS):
+        try:
+            pieces = memory.fitting(place)
+            if not pieces:
+                if not request.by_hand:
+                    refusal = why_not_ask(
+                        context, in_comments=settings.in_comments, in_strings=settings.in_strings
+                    )
+                    if refusal is not None:
+                        return Skipped(reason=refusal)
+                    usual_wait = generations.usual_wait(provider)
+                    await asyncio.sleep(pause_before(context, provider, settings, usual_wait))
+                # Who said no lately is not asked again at every key.
+                async with asyncio.timeout_at(ends):
+                    rest = await generations.back_off.rest(provider.host, by_hand=request.by_hand)
+                if rest is not None:
+                    return Skipped(reason=SkipReason.BACKING_OFF, detail=rest)
+                # The rules may have changed while something was waited for.
+                if permission is not None and (kept := permission.why_kept_back(provider)):
+                    return Skipped(reason=kept)
+                # The other method may have asked meanwhile.
+                pieces = memory.fitting(place) or [memory.add(ask())]
+            piece, suggestion, typed = await first_known(
+                pieces,
+                place,
+                ask_again=None if provider.finishes_reading else lambda: memory.add(ask()),
+                patience=generations.usual_wait(provider) or USUAL_WAIT,
+                enough_at=began + ENOUGH_AFTER,
+                ends=ends,
+            )
+            break
+        except Diverged:
+            if (now := request.current()) is not None:
+                memory.changed(place.key.document, now)
+        except TimeoutError:
+            return Skipped(reason=SkipReason.TOO_SLOW)
+    else:
+        return Skipped(reason=SkipReason.MOVED_ON)
+
+    # Asked by hand where something is shown already: what else could it be?
+    cycles = request.by_hand and request.follow_typing and piece.shown and not typed.text
+    if cycles and not piece.others:
+        how_many = 1 if provider.finishes_reading else OTHERS
+        piece.others = await others(piece, [ask(livelier(provider)) for _ in range(how_many)])
+    piece.shown = True
+    suggestions = (suggestion, *piece.others)
+    edits = [edit for each in suggestions if (edit := rest_of(each, typed, place)) is not None]
+    if not edits:
+        return Skipped(reason=suggestion.nothing or SkipReason.NOTHING_NEW)
 
     if selection is not None:
-        edit = including(selection, edit, cursor=request.offset)
+        edits = [including(selection, edit, cursor=request.offset) for edit in edits]
 
     now = request.current()
-    if now is None or (fresh := rebased(edit, request.document, request.offset, now)) is None:
-        return Skipped(reason=SkipReason.MOVED_ON)
     if not request.follow_typing:
-        return Suggested(document=request.document, edits=(edit,), complete=candidate.complete)
-    return Suggested(document=now, edits=(fresh,), complete=candidate.complete)
+        if now is None or rebased(edits[0], request.document, request.offset, now) is None:
+            return Skipped(reason=SkipReason.MOVED_ON)
+        return Suggested(
+            document=request.document, edits=tuple(edits), complete=suggestion.complete
+        )
+    fresh = [
+        edit
+        for each in edits
+        if now is not None
+        and (edit := rebased(each, request.document, request.offset, now)) is not None
+    ]
+    if now is None or not fresh:
+        return Skipped(reason=SkipReason.MOVED_ON)
+    return Suggested(document=now, edits=tuple(fresh), complete=suggestion.complete)
 
 
-async def first_good(
-    generation: Generation, collector: Collector, ends: float | None, *, early: bool = True
-) -> Candidate | None:
-    """The first candidate good enough to show; when time is up, or at a failure, the best so far.
+async def first_known(
+    pieces: Sequence[Piece],
+    place: Place,
+    *,
+    ask_again: Callable[[], Piece] | None,
+    patience: float,
+    enough_at: float,
+    ends: float | None,
+) -> tuple[Piece, Suggestion, Typed]:
+    """The first of the pieces to be known that fits what was typed, and what that was.
 
-    `ends` is a time of the event loop. With nothing to show for it, the failure or `TimeoutError`
-    is raised. Where nothing may be shown `early`, only a stream that has ended well counts.
+    Where nothing was said although more was typed, and the usual wait, `patience` seconds, is over,
+    another stream is asked beside it: its prompt knows what was typed. Raises `Diverged` where none
+    fits any more, what ended the last of them early, or `TimeoutError`.
     """
-    index = 0
-    good: Candidate | None = None
+    for piece in pieces:
+        if piece.suggestion is not None and (typed := piece.typed(place)) is not None:
+            return piece, piece.suggestion, typed
+    failure: Exception = Diverged()
+    tasks: dict[asyncio.Task[Suggestion], tuple[Piece, Typed]] = {}
+
+    def begin(piece: Piece) -> None:
+        if (typed := piece.typed(place)) is not None:
+            telling = known(piece, typed.text, enough_at=enough_at, ends=ends)
+            tasks[asyncio.create_task(telling, name="suggestion")] = piece, typed
+
+    for piece in pieces:
+        begin(piece)
+    again_at = None
+    if ask_again is not None and len(tasks) == 1:
+        ((piece, typed),) = tasks.values()
+        if not piece.said and piece.suggestion is None and len(typed.text) >= KEYS_BEFORE_ASKING:
+            again_at = piece.generation.began + patience
     try:
-        async with asyncio.timeout_at(ends):
-            while (chunk := await generation.chunk(index)) is not None:
-                index += 1
-                good = good or collector.feed(chunk)
-                if good is not None and early:
-                    return good
-    except NotAttributed:
-        raise
-    except (TimeoutError, ProviderError):
-        if early and (candidate := collector.end(cut_off=True)) is not None:
-            return candidate
-        raise
-    return good or collector.end()
+        while tasks:
+            left = None if again_at is None else max(0, again_at - _now())
+            done, _ = await asyncio.wait(tasks, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if not done and again_at is not None and ask_again is not None:
+                again_at = None
+                if not any(piece.said for piece, _ in tasks.values()):
+                    begin(ask_again())
+            for task in done:
+                piece, typed = tasks.pop(task)
+                try:
+                    return piece, task.result(), typed
+                except (Diverged, TimeoutError, CompletionsError) as error:
+                    failure = error if isinstance(failure, Diverged) else failure
+        raise failure
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def others(piece: Piece, asked: Sequence[Piece]) -> tuple[Suggestion, ...]:
+    """What else a model says at the place of a piece, each once."""
+    told = await asyncio.gather(*[known(each, "") for each in asked], return_exceptions=True)
+    distinct = dict.fromkeys(
+        each for each in told if isinstance(each, Suggestion) and each.text.strip()
+    )
+    shown = piece.suggestion.text if piece.suggestion is not None else ""
+    return tuple(each for each in distinct if each.text != shown)
+
+
+def pause_before(
+    context: CursorContext, provider: Provider, settings: Settings, usual_wait: float | None
+) -> float:
+    """How many seconds to wait for another key before a model is asked while the user types."""
+    pause = settings.delay
+    if pause is None:
+        pause = LOCAL_DELAY if provider.finishes_reading else 0.0
+    # A slow model cannot keep up with each key; it is asked where people stop to think.
+    if usual_wait is not None and usual_wait > SLOW and context.line_prefix.strip():
+        pause = max(pause, PAUSE_OF_A_SLOW_ONE)
+    return pause
 
 
 def including(selection: Selection, edit: Edit, cursor: int) -> Edit:

@@ -2,11 +2,14 @@
 
 Readers come and go; none of them ever touches the connection. That is what makes cancelling
 safe: an HTTP connection whose reader is cancelled twice at the wrong moment is lost to the pool.
+A stream outlives the request that began it: what is typed now usually fits what is coming.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from statistics import median
 
 from lsp_completions.back_off import BackOff
 from lsp_completions.errors import (
@@ -16,13 +19,24 @@ from lsp_completions.errors import (
     Reply,
     UnexpectedReply,
 )
+from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.replies import ReplyReader
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.wire import pieces_of
 
 CODE = 12  # characters that a refusal has in common with a prompt by quoting it only
 LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with its last text
+# Seconds without a reader: editors that cancel at each key ask again 1 to 205 ms later.
+UNWANTED = 0.3
+LINES_AHEAD = 3  # whole lines beyond what was suggested, for when that is accepted
+MOST_PER_DOCUMENT = 2
+MOST = 4
+
+
+class GivenUp(ProviderError):
+    """We hung up: nobody wanted the rest."""
 
 
 class Generation:
@@ -32,6 +46,7 @@ class Generation:
         self,
         provider: Provider,
         prompt: Prompt,
+        context: CursorContext | None,
         ask: Callable[[Provider], AsyncGenerator[Event, None]],
         instead: dict[Provider, Provider],
         replaced: Callable[[Provider], None],
@@ -39,14 +54,33 @@ class Generation:
     ) -> None:
         self.provider = provider
         self.prompt = prompt
+        self.document = ""
+        """Which document it is for."""
+        self.said = ""
+        """All the code that the model has said so far."""
+        self.taken_back = 0
+        """How often the provider began its text anew."""
+        self.finish: str | None = None
+        """Why the model stopped; `None` while it has not."""
+        self.error: CompletionsError | None = None
+        """What ended the stream early."""
+        self.ended = False
         self.abandoned = False
         """Nobody reads it any more; it ends when the provider has read the prompt."""
+        self.wanted = False
+        """A suggestion was made of it, so that what comes after that is worth having."""
+        self.began = asyncio.get_running_loop().time()
+        self.first_after: float | None = None
+        """Seconds until the first text."""
         self._ask = ask
         self._instead = instead
         self._replaced = replaced
         self._chunks: list[Chunk] = []
-        self._error: CompletionsError | None = None
-        self._ended = False
+        self._raw = ""  # all the model has said, with what it puts around its code
+        self._context = context
+        self._reply = self._reply_reader()
+        self._readers = 0
+        self._ahead_of = 0
         self._news = asyncio.Event()
         self._attempt = back_off.attempt(provider.host)
         self.task = asyncio.create_task(self._own(), name="generation")
@@ -57,19 +91,67 @@ class Generation:
         Raises what ended the stream early, once all that came before has been read.
         """
         while index >= len(self._chunks):
-            if self._error is not None:
-                raise self._error
-            if self._ended:
+            if self.error is not None:
+                raise self.error
+            if self.ended:
                 return None
             await self._news.wait()
         return self._chunks[index]
 
+    async def news(self) -> None:
+        """Wait until more was said, or the end."""
+        if not self.ended:
+            await self._news.wait()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """As long as this is entered somebody waits for the text."""
+        self._readers += 1
+        try:
+            yield
+        finally:
+            self._readers -= 1
+            if not self._readers and not self.wanted and not self.ended:
+                asyncio.get_running_loop().call_later(UNWANTED, self._close_if_unwanted)
+
+    def _close_if_unwanted(self) -> None:
+        if not self._readers and not self.wanted:
+            self.close()
+
+    @property
+    def said_all(self) -> bool:
+        """The model has no more to say, though the stream may still have to end."""
+        return self.ended or self.finish is not None
+
+    @property
+    def is_read(self) -> bool:
+        """Somebody waits for the text."""
+        return self._readers > 0
+
+    def keep_ahead_of(self, length: int) -> None:
+        """A suggestion ends after `length` characters: what follows it is kept, within bounds."""
+        self.wanted = True
+        self._ahead_of = max(self._ahead_of, length)
+        if self.ended:
+            return
+        if self.finish is not None:
+            # Read to its end, so that the next request finds the connection warm.
+            asyncio.get_running_loop().call_later(LINGER, self.hang_up)
+        elif self._said_enough():
+            self._end(None)
+            self.hang_up()
+
+    def _said_enough(self) -> bool:
+        if not self.wanted:
+            return False
+        return self.said.count("\n", self._ahead_of) > LINES_AHEAD
+
     def close(self) -> None:
         """Hang up. Returns at once; after the end, or a second time, it does nothing."""
-        if self._ended:
+        if self.ended:
             return
         self._attempt.given_up()
-        self._end(ProviderError("The request to the provider was given up."))
+        self._end(GivenUp("The request to the provider was given up."))
         if not self._chunks and self.provider.finishes_reading:
             self.abandoned = True
         elif self._chunks and self._chunks[-1].finish is not None:
@@ -130,16 +212,43 @@ class Generation:
         async with aclosing(self._ask(self.provider)) as events:
             async for event in events:
                 if (chunk := self.provider.chunk(event)) is not None:
-                    if not self._chunks:
-                        self._attempt.worked()
-                    self._chunks.append(chunk)
-                    self._tell()
-                if self.abandoned and self._chunks:
+                    self._take(chunk)
+                if (self.abandoned and self._chunks) or self._said_enough():
                     return
+
+    def _take(self, chunk: Chunk) -> None:
+        if not self._chunks:
+            self._attempt.worked()
+        self._chunks.append(chunk)
+        new = chunk.text
+        if chunk.cumulative:
+            if not new.startswith(self._raw):
+                self.taken_back += 1
+                self._raw = self.said = ""
+                self._reply = self._reply_reader()
+            new = new[len(self._raw) :]
+        self._raw += new
+        self.said += new if self._reply is None else self._reply.feed(new)
+        if self.first_after is None and self._raw:
+            self.first_after = asyncio.get_running_loop().time() - self.began
+        if chunk.finish is not None or (self._reply is not None and self._reply.ended):
+            self.finish = chunk.finish or "stop"
+            self._flush()
+        self._tell()
+
+    def _flush(self) -> None:
+        """Nothing more is said: what was held back, as it might have been no code, is code."""
+        if self._reply is not None:
+            self.said += self._reply.end()
+
+    def _reply_reader(self) -> ReplyReader | None:
+        if self.prompt.reply is None or self._context is None:
+            return None
+        return ReplyReader(self.prompt.reply, self._context)
 
     def _fail(self, error: CompletionsError) -> None:
         # What goes wrong once nobody waits any more is our hanging up as a rule.
-        if not self._ended:
+        if not self.ended:
             self._leave_out_what_is_sent_back(error)
             self._attempt.failed(error)
         self._end(error)
@@ -154,9 +263,10 @@ class Generation:
                 error.args = (f"{ours}.",)
 
     def _end(self, error: CompletionsError | None) -> None:
-        if not self._ended:
-            self._ended = True
-            self._error = error
+        if not self.ended:
+            self._flush()
+            self.ended = True
+            self.error = error
             self._tell()
 
     def _tell(self) -> None:
@@ -178,22 +288,68 @@ class Generations:
         self.back_off = BackOff()
         self._open_stream = open_stream
         self._replaced = replaced
-        self._running: set[Generation] = set()
+        self._running: dict[Generation, None] = {}  # in the order they began
         self._instead: dict[Provider, Provider] = {}
+        self._waited: dict[Provider, deque[float]] = {}
 
-    def start(self, provider: Provider, prompt: Prompt, *, max_tokens: int) -> Generation:
-        """Ask `provider` to continue `prompt`. Whoever starts a generation closes it."""
+    def start(
+        self,
+        provider: Provider,
+        prompt: Prompt,
+        context: CursorContext | None = None,
+        *,
+        max_tokens: int,
+        document: str = "",
+    ) -> Generation:
+        """Ask `provider` to continue `prompt`, for the `document` with that key.
+
+        The `context` tells what a model that chats says around its code.
+
+        Where too many run already, the oldest makes room.
+        """
         provider = self.whom(provider)
+        self._make_room(provider, document)
         if provider.finishes_reading:
             self._stop_reading_what_is_not_part_of(prompt)
 
         def ask(whom: Provider) -> AsyncGenerator[Event, None]:
             return self._open_stream(whom.request(prompt, max_tokens=max_tokens))
 
-        generation = Generation(provider, prompt, ask, self._instead, self._replaced, self.back_off)
-        self._running.add(generation)
-        generation.task.add_done_callback(lambda _: self._running.discard(generation))
+        generation = Generation(
+            provider, prompt, context, ask, self._instead, self._replaced, self.back_off
+        )
+        generation.document = document
+        self._running[generation] = None
+        generation.task.add_done_callback(lambda _: self._ended(generation))
         return generation
+
+    def running(self, document: str) -> list[Generation]:
+        """The streams for a document that still run, oldest first."""
+        return [each for each in self._running if each.document == document and not each.ended]
+
+    def usual_wait(self, provider: Provider) -> float | None:
+        """The median of the seconds that its last first words took; `None` while not known."""
+        waited = self._waited.get(self.whom(provider))
+        return median(waited) if waited else None
+
+    def _make_room(self, provider: Provider, document: str) -> None:
+        alive = [each for each in self._running if not each.ended]
+        here = [each for each in alive if each.document == document]
+        # Those that nobody waits for go first; `sorted` keeps the order of age.
+        if provider.finishes_reading:
+            surplus = alive  # it answers one at a time
+        elif len(here) >= MOST_PER_DOCUMENT:
+            surplus = sorted(here, key=lambda each: each.is_read)[: len(here) - 1]
+        else:
+            surplus = sorted(alive, key=lambda each: each.is_read)[: max(0, len(alive) - MOST + 1)]
+        for generation in surplus:
+            generation.close()
+
+    def _ended(self, generation: Generation) -> None:
+        self._running.pop(generation, None)
+        if generation.first_after is not None:
+            waited = self._waited.setdefault(generation.provider, deque(maxlen=9))
+            waited.append(generation.first_after)
 
     def whom(self, provider: Provider) -> Provider:
         """Whom to ask in the place of `provider`: itself, or whoever took over when it refused.

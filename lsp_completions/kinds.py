@@ -457,6 +457,23 @@ def windows_words(line: str) -> list[str]:
     return [*words, word] if begun else words
 
 
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Names, and for each whether it is on."""
+
+    values: str = "map from name to `true` or `false`"
+
+    def read(self, value: object, wrong: Wrong) -> tuple[tuple[str, bool], ...] | None:
+        """The switches that can be used."""
+        if not isinstance(value, Mapping):
+            wrong(f"must be a map from names to true or false, not {described(value)}")
+            return None
+        for name, state in value.items():
+            if not isinstance(state, bool):
+                wrong(f"must be true or false, not {described(state)}", step(name))
+        return tuple((str(name), state) for name, state in value.items() if isinstance(state, bool))
+
+
 def is_empty(value: object) -> bool:
     """Whether a value is an empty list or map, which Lua and Emacs Lisp do not tell apart."""
     return value in ([], {})

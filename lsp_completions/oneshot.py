@@ -193,6 +193,7 @@ async def complete_once(
             provider=at_hand(provider),
             current=lambda: cursor.document,
             permission=permission,
+            by_hand=True,
         )
         began = time.monotonic()
         shown_at: list[float] = []

@@ -20,6 +20,7 @@ from pygls.exceptions import JsonRpcException
 from lsp_completions import __version__, convert
 from lsp_completions.approvals import Approvals
 from lsp_completions.backend import Backend
+from lsp_completions.cache import Memory
 from lsp_completions.completer import Request, Selection, complete
 from lsp_completions.configuration import (
     SECTION,
@@ -144,6 +145,7 @@ class CompletionServer(Server):
         )
         self.generations = Generations(self._open_stream, replaced=self.backend.replaced)
         self.loading = ModelLoading(self._open_loading, self._show_loading)
+        self.memory = Memory()
         self.on_stop += [
             self._end_progress,
             self.loading.aclose,
@@ -228,11 +230,14 @@ class CompletionServer(Server):
         """Apply an edit."""
         self.documents.change(change.uri, change.changes, self.client.encoding, change.version)
         self.typing.changed(change.uri, change.changes, self.client.encoding)
+        if (document := self.documents.get(change.uri)) is not None:
+            self.memory.changed(document_key(change.uri), document)
 
     def did_close(self, uri: str) -> None:
         """Forget a document, and show nothing for it any more."""
         self.turns.end(uri)
         self.documents.close(uri)
+        self.memory.forget(document_key(uri))
         self.gate.forget(uri)
         key = document_key(uri)
         self._told_why = {told for told in self._told_why if told[0] != key}
@@ -414,7 +419,9 @@ class CompletionServer(Server):
             return asked[-1]
 
         try:
-            outcome = await complete(replace(request, provider=provider), self.generations)
+            outcome = await complete(
+                replace(request, provider=provider), self.generations, self.memory
+            )
             trouble = self._trouble(request.document.uri, outcome)
             refused = isinstance(trouble, NotAuthorized) and asked
             if not refused or not self.backend.may_be_renewed(asked[-1]):
@@ -424,7 +431,7 @@ class CompletionServer(Server):
             if not asked or not self.backend.may_be_renewed(asked[-1]):
                 raise
             self.generations.back_off.forget()
-        return await complete(request, self.generations)
+        return await complete(request, self.generations, self.memory)
 
     def _patience(self, method: str) -> float:
         """How long to wait for what an instance says about itself: most is for the completion."""

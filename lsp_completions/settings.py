@@ -25,6 +25,7 @@ from lsp_completions.kinds import (
     PathPatterns,
     ProxyKind,
     Secret,
+    Switches,
     Text,
     Texts,
     Token,
@@ -58,6 +59,13 @@ class Menu(StrEnum):
     """In editors that do not show ghost text."""
     ON = "on"
     OFF = "off"
+
+
+class Trigger(StrEnum):
+    """What makes a suggestion come."""
+
+    AUTOMATIC = "automatic"
+    MANUAL = "manual"
 
 
 class Multiline(StrEnum):
@@ -293,6 +301,33 @@ class Settings:
             "Whether something is sent of files outside the workspace, where there is one.",
             guarded=True,
         ),
+    )
+    trigger: Trigger = field(
+        default=Trigger.AUTOMATIC,
+        metadata=_knob(
+            Choice(Trigger), "Whether suggestions come while you type, or only when you ask."
+        ),
+    )
+    delay: float | None = field(
+        default=None,
+        metadata=_knob(
+            Number(least=0, most=LONGEST_WAIT),
+            "How many seconds without a key pass before a model is asked; "
+            "0 when not set, and 0.15 with `local`.",
+        ),
+    )
+    languages: tuple[tuple[str, bool], ...] = field(
+        default=(),
+        metadata=_knob(
+            Switches(),
+            "Whether there are suggestions, by the language the editor names; `*` is all others.",
+        ),
+    )
+    in_comments: bool = field(
+        default=True, metadata=_knob(Flag(), "Whether suggestions come inside comments.")
+    )
+    in_strings: bool = field(
+        default=True, metadata=_knob(Flag(), "Whether suggestions come inside strings.")
     )
     menu: Menu = field(
         default=Menu.AUTO,

@@ -12,8 +12,6 @@ from lsp_completions.pipeline.markers import (
     without_unfinished_marker,
 )
 from lsp_completions.pipeline.repetition import loop_in_line, loop_in_lines
-from lsp_completions.pipeline.replies import ReplyReader
-from lsp_completions.pipeline.templates import ReplyForm
 from lsp_completions.pipeline.trigger import Mode
 from lsp_completions.pipeline.wrapping import begins_wrapped, is_fence
 
@@ -50,8 +48,7 @@ class Candidate:
 class Collector:
     """Gathers one stream. `feed` answers as soon as nothing more is wanted.
 
-    `markers` are the special tokens of the model asked, beside those every model is watched for;
-    `reply` is what it was told to put around its code, where it chats.
+    `markers` are the special tokens of the model asked, beside those every model is watched for.
     """
 
     def __init__(
@@ -60,21 +57,18 @@ class Collector:
         mode: Mode,
         *,
         markers: Iterable[str] = (),
-        reply: ReplyForm | None = None,
         max_lines: int = MAX_LINES,
         max_chars: int = MAX_CHARS,
     ) -> None:
         self._context = context
         self._mode = mode
         self._markers = as_tuple(markers)
-        self._form = reply
         self._max_lines = max_lines
         self._max_chars = max_chars
         self._forget()
 
     def _forget(self) -> None:
         self._extent = Extent(self._context, self._mode)
-        self._reader = None if self._form is None else ReplyReader(self._form, self._context)
         self._raw: list[str] = []  # everything, as it came
         self._length = 0
         self._lines: list[str] = []  # whole ones, without their ends
@@ -100,9 +94,7 @@ class Collector:
                 so_far = ""
             text = text[len(so_far) :]
         self._raw.append(text)
-        candidate = self._take(text if self._reader is None else self._reader.feed(text))
-        if candidate is None and self._reader is not None and self._reader.ended:
-            candidate = self.end()
+        candidate = self._take(text)
         if candidate is None and chunk.finish:
             candidate = self.end(cut_off_by_length=chunk.finish in CUT_OFF)
         return candidate
@@ -113,16 +105,6 @@ class Collector:
         `cut_off` says that the stream broke off or is not waited for any longer: only whole lines
         count then. Where the model's limit cut the text, a single unfinished line is kept.
         """
-        if self._done:
-            return None
-        if self._reader is not None and (rest := self._reader.end()):
-            # What was held back, as it might have been no code.
-            candidate = self._take(rest)
-            if self._done:
-                return candidate
-        return self._end(cut_off=cut_off, cut_off_by_length=cut_off_by_length)
-
-    def _end(self, *, cut_off: bool = False, cut_off_by_length: bool = False) -> Candidate | None:
         if self._done:
             return None
         self._done = True
@@ -164,14 +146,14 @@ class Collector:
             self._line_length = len(piece)
             self._looked_at = 0
         if marker is not None:
-            return self._end()
+            return self.end()
 
         if self._line_length >= self._looked_at + 2 * LONGEST:
             self._looked_at = self._line_length
             if loop_in_line("".join(self._line)) is not None:
-                return self._end()
+                return self.end()
         if self._length > self._max_chars:
-            return self._end(cut_off_by_length=True)
+            return self.end(cut_off_by_length=True)
         return None
 
     def _end_line(self) -> Candidate | None:
@@ -185,7 +167,7 @@ class Collector:
                 self._fences += 1
             if self._fences == 2:
                 self._line = []
-                return self._end()
+                return self.end()
             return None
         if line.strip():
             self._spoken.append(line)

@@ -1,7 +1,7 @@
 """What every provider is: a pure translation between prompts and one wire format."""
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 from lsp_completions.errors import ProviderError, Reply
 from lsp_completions.pipeline.prompt import Prompt
@@ -61,6 +61,12 @@ class Limits:
         )
 
 
+def livelier(provider: "P") -> "P":
+    """The same provider, to be asked for something else than it said already."""
+    changed: P = replace(cast("Any", provider), temperature=LIVELY)
+    return changed
+
+
 class Provider(Protocol):
     """An API that serves a model: a frozen value that can be a key."""
 
@@ -110,3 +116,7 @@ class Provider(Protocol):
 
     def instead(self, reply: Reply) -> "Provider | None":
         """Whom to ask, now and from now on, when this one refused so; `None` means nobody."""
+
+
+P = TypeVar("P", bound=Provider)
+LIVELY = 0.8  # temperature; at the usual one most answers are the same

@@ -430,6 +430,9 @@ def test_a_failure_is_told_once_until_it_has_worked_again(reply: Any, said: str)
         assert texts(editor.client.result(INLINE, at)) == ["1"]
         assert not editor.client.waiting()
         editor.instance.script = reply
+        # Elsewhere, since what was said here is remembered.
+        at = editor.open("y = <cursor>\n")
+        by_itself = {**at, "context": {"triggerKind": 2}}
         editor.client.result(INLINE, by_itself)
         assert said in editor.client.expect("window/showMessage")["message"]
         editor.says("1")

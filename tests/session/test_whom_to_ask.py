@@ -35,15 +35,17 @@ async def opened() -> AsyncIterator[Generations]:
         yield generations
 
 
-async def suggested(provider: Sourcegraph, generations: Generations) -> str:
+async def suggested(
+    provider: Sourcegraph, generations: Generations, document: Document = DOCUMENT
+) -> str:
     outcome = await complete(
         Request(
-            document=DOCUMENT,
-            offset=DOCUMENT.length,
+            document=document,
+            offset=document.length,
             path="a.py",
             settings=Settings(),
             provider=at_hand(provider),
-            current=lambda: DOCUMENT,
+            current=lambda: document,
         ),
         generations,
     )
@@ -70,7 +72,10 @@ async def test_an_old_instance_is_asked_in_its_version_from_then_on() -> None:
 async def test_an_old_instance_is_asked_in_its_version_by_all_at_once() -> None:
     async with StandIn(Answer("a + b\n"), rules=OLD) as instance, opened() as generations:
         provider = provider_at(instance)
-        texts = await asyncio.gather(*[suggested(provider, generations) for _ in range(4)])
+        documents = [replace(DOCUMENT, uri=f"file:///w/{name}.py") for name in "abcd"]
+        texts = await asyncio.gather(
+            *[suggested(provider, generations, document) for document in documents]
+        )
         assert texts == ["a + b"] * 4
 
 

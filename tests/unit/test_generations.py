@@ -6,9 +6,11 @@ import pytest
 
 from lsp_completions.errors import Interrupted, ProviderError, RateLimited, Refused, Reply
 from lsp_completions.generations import Generations
+from lsp_completions.pipeline.chats import family_for
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
+from tests.support.cursor import context_of
 
 PROMPT = Prompt(text="x = ")
 
@@ -263,7 +265,32 @@ async def test_closing_all_waits_until_connections_are_given_back() -> None:
     streams = [Stream("a", silent=True) for _ in range(3)]
     started = iter(streams)
     generations = Generations(lambda request: next(started)(request))
-    running = [generations.start(Words(), PROMPT, max_tokens=8) for _ in streams]
+    running = [
+        generations.start(Words(), PROMPT, max_tokens=8, document=str(number))
+        for number, _ in enumerate(streams)
+    ]
     await asyncio.gather(*(generation.chunk(0) for generation in running))
     await generations.aclose()
     assert all(stream.closed.is_set() for stream in streams)
+
+
+@dataclass(frozen=True)
+class Cumulative(Words):
+    """A provider whose events each tell the whole text so far."""
+
+    def chunk(self, event: Event) -> Chunk | None:
+        return Chunk(text=event.data, cumulative=True)
+
+
+async def test_of_a_reply_only_the_code_counts_and_not_what_was_taken_back() -> None:
+    form = family_for("gpt-4o", chats=True).reply
+    assert form is not None
+    told = Stream(f"{form.opening}retu", f"{form.opening}pass{form.closing}")
+    provider = Cumulative()
+    prompt = Prompt(text="", reply=form)
+    generation = Generations(told).start(provider, prompt, context_of("<cursor>"), max_tokens=8)
+    await generation.chunk(0)
+    await generation.task
+    assert generation.said == "pass"
+    assert generation.taken_back == 1
+    assert generation.said_all

@@ -30,20 +30,11 @@ def read(form: ReplyForm | None, context: CursorContext, pieces: Iterable[str]) 
     return "".join([*map(reader.feed, pieces), reader.end()])
 
 
-def candidate_of(
-    context: CursorContext, model: str, pieces: Iterable[str], *, cumulative: bool = False
-) -> Candidate | None:
+def candidate_of(context: CursorContext, model: str, pieces: Iterable[str]) -> Candidate | None:
     family = family_for(model)
-    collector = Collector(
-        context, mode_for(context), markers=family.special_tokens, reply=family.reply
-    )
-    so_far = ""
-    for piece in pieces:
-        so_far += piece
-        chunk = Chunk(text=so_far if cumulative else piece, cumulative=cumulative)
-        if (candidate := collector.feed(chunk)) is not None:
-            return candidate
-    return collector.end()
+    code = "".join(pieces) if family.reply is None else read(family.reply, context, pieces)
+    collector = Collector(context, mode_for(context), markers=family.special_tokens)
+    return collector.feed(Chunk(text=code)) or collector.end()
 
 
 def accepted(drawn: str, said: str, model: str, language: str = "python") -> str:
@@ -53,7 +44,6 @@ def accepted(drawn: str, said: str, model: str, language: str = "python") -> str
     for size in (1, 2, 3, 7):
         pieces = [said[at : at + size] for at in range(0, len(said), size)]
         assert candidate_of(context, model, pieces) == candidate
-        assert candidate_of(context, model, pieces, cumulative=True) == candidate
     text = finish(candidate.text, context, mode_for(context)) if candidate is not None else ""
     return apply(cursor(drawn)[0], edit_for(text, context) if text else None)
 
@@ -207,32 +197,23 @@ def test_what_continues_text_may_say_all_that(said: str, model: str) -> None:
     assert candidate_of(context, model, said) == Candidate(text=said, complete=True)
 
 
-def test_the_stream_is_left_as_soon_as_the_reply_is_over() -> None:
-    context = context_of(BODY)
-    collector = Collector(context, mode_for(context), reply=ASKED)
-    assert collector.feed(Chunk(text=f"{OPEN}return a + b</missing-cod")) is None
-    assert collector.feed(Chunk(text="e")) is None
-    assert collector.feed(Chunk(text=">")) == Candidate(text="return a + b", complete=True)
+def test_the_reply_is_over_with_its_last_tag() -> None:
+    reader = ReplyReader(ASKED, context_of(BODY))
+    assert reader.feed(f"{OPEN}return a + b</missing-cod") == "return a + b"
+    assert not reader.ended
+    assert reader.feed("e>") == ""
+    assert reader.ended
 
 
 def test_a_reply_that_was_begun_is_shown_while_it_comes() -> None:
-    context = context_of("x = <cursor>\n")
-    collector = Collector(context, mode_for(context), reply=BEGUN)
-    assert collector.feed(Chunk(text="1\n")) == Candidate(text="1", complete=True)
+    assert BEGUN is not None
+    assert ReplyReader(BEGUN, context_of("x = <cursor>\n")).feed("1\n") == "1\n"
 
 
 def test_thoughts_are_not_followed_for_ever() -> None:
     reader = ReplyReader(ASKED, context_of(BODY))
     reader.feed("<think>" + "hm " * 10_000)
     assert reader.ended
-
-
-def test_what_was_taken_back_is_forgotten() -> None:
-    context = context_of(BODY)
-    collector = Collector(context, mode_for(context), reply=ASKED)
-    collector.feed(Chunk(text=f"{OPEN}retu", cumulative=True))
-    candidate = collector.feed(Chunk(text=f"{OPEN}pass{CLOSE}", cumulative=True))
-    assert candidate == Candidate(text="pass", complete=True)
 
 
 # ---- any code, cut anywhere

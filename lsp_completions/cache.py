@@ -1,0 +1,325 @@
+"""What models said lately, and the rule "typed as suggested".
+
+A suggestion typed into, partly accepted, deleted back into, or left and returned to is in here:
+it is found by the text around its place, and no request is made.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lsp_completions.errors import NotAttributed
+from lsp_completions.generations import Generation, GivenUp
+from lsp_completions.pipeline import postprocess
+from lsp_completions.pipeline.anchor import Anchor, Typed, anchor_at, typed_around, typed_since
+from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.edit import Edit, edit_for
+from lsp_completions.pipeline.outcome import SkipReason
+from lsp_completions.pipeline.stream import CUT_OFF, Candidate, Chunk, Collector
+from lsp_completions.pipeline.trigger import Mode
+from lsp_completions.pipeline.wrapping import is_fence
+from lsp_completions.providers.base import Provider
+from lsp_completions.settings import Settings
+
+MOST_PER_DOCUMENT = 24  # places: a page of work
+MOST_DOCUMENTS = 32
+# Characters before the first word that the clean-up may have dropped, such as a space too many.
+MOST_DROPPED = 40
+
+
+class Diverged(Exception):
+    """What was typed is not what the model says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What a text is good for, beside its place."""
+
+    document: str
+    """The document's key."""
+    language_id: str
+    provider: Provider
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a suggestion is wanted: in a document as it was at one moment."""
+
+    key: Key
+    document: Document
+    context: CursorContext
+    mode: Mode
+
+    @property
+    def cursor(self) -> int:
+        """The offset of the cursor."""
+        return self.context.offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What is shown at a place: `text`, empty where there is nothing new to show.
+
+    It takes the place of `replaced` characters after the cursor. `complete` is false where the
+    model was cut short.
+    """
+
+    text: str
+    replaced: int = 0
+    complete: bool = True
+    nothing: SkipReason | None = None
+    """Why the text is empty."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Piece:
+    """What a model says from one place on, as far as it makes one suggestion."""
+
+    place: Place
+    generation: Generation
+    start: int = 0
+    """Where in all that the model says this piece begins."""
+    anchor: Anchor = field(init=False)
+    suggestion: Suggestion | None = None
+    """`None` while it is not known."""
+    shown: bool = False
+    others: tuple[Suggestion, ...] = ()
+    """What else the model would say, where the user wanted to know."""
+
+    def __post_init__(self) -> None:
+        self.anchor = anchor_at(self.place.document, self.place.cursor)
+
+    @property
+    def said(self) -> str:
+        """What the model has said from here on."""
+        return self.generation.said[self.start :]
+
+    def typed(self, now: Place) -> Typed | None:
+        """What was typed since; `None` where something else happened, or the model says another."""
+        typed = typed_since(self.anchor, now.document, now.cursor, replaced=self._replaced)
+        return typed if typed is not None and self.may_go_on(typed.text) else None
+
+    def is_wanted_in(self, document: Document) -> bool:
+        """Whether a document is as the piece wants it, wherever the cursor is in it by now."""
+        possible = typed_around(
+            self.anchor, self.place.document, self.place.cursor, document, replaced=self._replaced
+        )
+        return any(self.may_go_on(typed.text) for typed in possible)
+
+    def may_go_on(self, typed: str) -> bool:
+        """Whether the model said, or may yet say, what was typed, and goes on after it."""
+        if self.suggestion is None:
+            return may_agree(self.said, typed, echo=self.place.context.line_prefix)
+        text = self.suggestion.text
+        if len(typed) < len(text) or not text:
+            return text.startswith(typed)
+        return typed.startswith(text) and self.next_start(typed) is not None
+
+    def next_start(self, typed: str) -> int | None:
+        """Where in all that the model says the next piece begins, after `typed`.
+
+        `None` where the model says nothing there, or something else.
+        """
+        if self.suggestion is None or not (text := self.suggestion.text):
+            return None
+        at = self.said.find(text, 0, len(text) + MOST_DROPPED)
+        if at < 0:
+            return None
+        beyond, after = typed[len(text) :], self.said[at + len(text) :]
+        if self.generation.said_all:
+            goes_on = after.startswith(beyond) and after[len(beyond) :].strip() != ""
+        else:
+            goes_on = after.startswith(beyond) or beyond.startswith(after)
+        return self.start + at + len(typed) if goes_on else None
+
+    def made_of(self, candidate: Candidate | None) -> Suggestion:
+        """The suggestion that what the model said makes at this place."""
+        context = self.place.context
+        text = postprocess.finish(candidate.text, context, self.place.mode) if candidate else ""
+        edit = edit_for(text, context) if text else None
+        if candidate is None:
+            return Suggestion(text="", nothing=SkipReason.EMPTY)
+        if edit is None:
+            return Suggestion(text="", nothing=SkipReason.NOTHING_NEW)
+        return Suggestion(
+            text=edit.new_text,
+            replaced=edit.end - self.place.cursor,
+            complete=candidate.complete,
+        )
+
+    def settle(self, suggestion: Suggestion) -> None:
+        """This is the suggestion; what the model says after it is kept for when it is accepted."""
+        self.suggestion = suggestion
+        if text := suggestion.text:
+            at = max(self.said.find(text, 0, len(text) + MOST_DROPPED), 0)
+            self.generation.keep_ahead_of(self.start + at + len(text))
+
+    @property
+    def _replaced(self) -> int:
+        return self.suggestion.replaced if self.suggestion is not None else 0
+
+
+def rest_of(suggestion: Suggestion, typed: Typed, now: Place) -> Edit | None:
+    """What is left of a suggestion after `typed`, as an edit at the cursor; `None` for nothing."""
+    rest = suggestion.text[len(typed.text) :]
+    if not rest or not suggestion.text.startswith(typed.text):
+        return None
+    if typed.added:
+        # What the editor has closed by itself is closed once.
+        return edit_for(rest, now.context)
+    return Edit(start=now.cursor, end=now.cursor + suggestion.replaced, new_text=rest)
+
+
+def may_agree(said: str, typed: str, *, echo: str = "") -> bool:
+    """Whether one is the beginning of the other, but for white space before the first word.
+
+    Models may say the beginning of the line again, `echo`, which is taken away later.
+    """
+    if said.startswith(typed) or typed.startswith(said) or is_fence(said.lstrip()[:3]):
+        return True
+    said, typed, echo = said.lstrip(), typed.lstrip(), echo.lstrip()
+    if said.startswith(typed) or typed.startswith(said):
+        return True
+    whole = echo + typed
+    return bool(echo) and (said.startswith(whole) or whole.startswith(said))
+
+
+class Memory:
+    """The pieces of all documents, newest first."""
+
+    def __init__(self) -> None:
+        self._pieces: OrderedDict[str, list[Piece]] = OrderedDict()
+
+    def add(self, piece: Piece) -> Piece:
+        """Remember a piece; returns it."""
+        pieces = self._pieces.setdefault(piece.place.key.document, [])
+        self._pieces.move_to_end(piece.place.key.document)
+        pieces.insert(0, piece)
+        del pieces[MOST_PER_DOCUMENT:]
+        while len(self._pieces) > MOST_DOCUMENTS:
+            self.forget(next(iter(self._pieces)))
+        return piece
+
+    def drop(self, piece: Piece) -> None:
+        """Forget a piece that came to nothing."""
+        pieces = self._pieces.get(piece.place.key.document, [])
+        if piece in pieces:
+            pieces.remove(piece)
+
+    def fitting(self, place: Place) -> list[Piece]:
+        """What a model says there; where that is not known yet, all that it may turn out to be.
+
+        Where a suggestion is used up, the piece that follows it.
+        """
+        waiting: list[Piece] = []
+        for piece in self._usable(place.key):
+            if (typed := piece.typed(place)) is None:
+                continue
+            if piece.suggestion is None:
+                waiting.append(piece)
+            elif (text := piece.suggestion.text) == "" or len(typed.text) < len(text):
+                return [piece]
+            elif (start := piece.next_start(typed.text)) is not None:
+                following = Piece(place=place, generation=piece.generation, start=start)
+                return [self.add(following)]
+        return waiting
+
+    def changed(self, document: str, now: Document) -> None:
+        """The document changed: streams that say something else by now are closed."""
+        running = [each for each in self._pieces.get(document, []) if not each.generation.ended]
+        wanted = {each.generation for each in running if each.is_wanted_in(now)}
+        for piece in running:
+            if piece.generation not in wanted:
+                piece.generation.close()
+
+    def forget(self, document: str) -> None:
+        """The document was closed, or may not be sent any more."""
+        for piece in self._pieces.pop(document, []):
+            piece.generation.close()
+
+    def _usable(self, key: Key) -> Iterator[Piece]:
+        for piece in list(self._pieces.get(key.document, [])):
+            if piece.suggestion is None and piece.generation.error is not None:
+                self.drop(piece)
+            elif piece.place.key == key:
+                yield piece
+
+
+async def known(
+    piece: Piece, typed: str, *, enough_at: float | None = None, ends: float | None = None
+) -> Suggestion:
+    """Wait for the suggestion of a piece, which has to go on fitting what was `typed`.
+
+    From `enough_at` on, a time of the event loop, the whole lines so far are enough; at `ends`
+    they have to be. Raises `Diverged`, what ended the stream early, or `TimeoutError`, each with
+    nothing to show for it.
+    """
+    with piece.generation.reading():
+        while piece.suggestion is None:
+            look(piece)
+            if piece.suggestion is not None:
+                break
+            if (error := piece.generation.error) is not None:
+                raise Diverged if isinstance(error, GivenUp) else error
+            if not piece.may_go_on(typed):
+                raise Diverged
+            early = piece.generation.provider.shows_early
+            late = early and enough_at is not None and _now() >= enough_at
+            if late and (suggestion := _so_far(piece)) is not None:
+                return suggestion
+            try:
+                soon = enough_at if early and not late else None
+                async with asyncio.timeout_at(_first_of(soon, ends)):
+                    await piece.generation.news()
+            except TimeoutError:
+                if ends is not None and _now() >= ends:
+                    if early and (suggestion := _so_far(piece)) is not None:
+                        return suggestion
+                    raise
+    if not piece.may_go_on(typed):
+        raise Diverged
+    return piece.suggestion
+
+
+def look(piece: Piece) -> None:
+    """Make the suggestion, if enough was said for it and it may be shown by now."""
+    generation = piece.generation
+    if isinstance(generation.error, NotAttributed):
+        piece.settle(Suggestion(text="", nothing=SkipReason.NOT_ATTRIBUTED))
+        return
+    if not generation.provider.shows_early and (not generation.ended or generation.error):
+        return
+    collector = _collector(piece)
+    candidate = collector.feed(Chunk(text=piece.said))
+    if candidate is None:
+        if not generation.said_all:
+            return
+        broken = generation.error is not None
+        candidate = collector.end(cut_off=broken, cut_off_by_length=generation.finish in CUT_OFF)
+        if candidate is None and broken:
+            return
+    piece.settle(piece.made_of(candidate))
+
+
+def _so_far(piece: Piece) -> Suggestion | None:
+    """What the whole lines said so far make."""
+    collector = _collector(piece)
+    candidate = collector.feed(Chunk(text=piece.said)) or collector.end(cut_off=True)
+    suggestion = piece.made_of(candidate)
+    return suggestion if suggestion.text else None
+
+
+def _collector(piece: Piece) -> Collector:
+    place = piece.place
+    return Collector(place.context, place.mode, markers=piece.generation.prompt.special_tokens)
+
+
+def _first_of(*times: float | None) -> float | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,348 @@
+"""What is typed usually fits what a model has said, or is about to say: then nobody is asked."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+
+import pytest
+
+from lsp_completions.cache import Memory
+from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.errors import Interrupted
+from lsp_completions.generations import Generations
+from lsp_completions.kinds import Secret
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
+from lsp_completions.pipeline.uris import document_key
+from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.settings import Settings
+from tests.support.cursor import apply, cursor
+
+PROVIDER = Sourcegraph(endpoint="http://127.0.0.1:1", token=Secret("t"), api_version=2)
+
+
+class Stream:
+    """One model stream, which says what and when a test wants."""
+
+    def __init__(self) -> None:
+        self.hung_up = asyncio.Event()
+        self._events: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
+
+    def says(self, *texts: str) -> None:
+        for text in texts:
+            self._events.put_nowait(Event(name="completion", data=json.dumps({"deltaText": text})))
+
+    def ends(self, error: Exception | None = None) -> None:
+        self._events.put_nowait(error)
+
+    async def __call__(self) -> AsyncGenerator[Event, None]:
+        try:
+            while (event := await self._events.get()) is not None:
+                if isinstance(event, Exception):
+                    raise event
+                yield event
+        except (GeneratorExit, asyncio.CancelledError):
+            self.hung_up.set()
+            raise
+
+
+class Desk:
+    """A document, somebody who types, an editor that asks, and a model."""
+
+    def __init__(self, drawn: str, provider: Provider = PROVIDER) -> None:
+        text, self.offset = cursor(drawn)
+        self.document = Document.open("file:///w/a.py", "python", 1, text)
+        self.provider = provider
+        self.settings = Settings()
+        self.memory = Memory()
+        self.streams: list[Stream] = []
+        self.asked = asyncio.Condition()
+        self.generations = Generations(self._open)
+
+    async def _open(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        stream = Stream()
+        self.streams.append(stream)
+        async for event in stream():
+            yield event
+
+    def types(self, text: str, *, closes: str = "") -> None:
+        """Type at the cursor; an editor may close a bracket by itself."""
+        self._becomes(self.offset, self.offset, text + closes)
+        self.offset += len(text)
+
+    def deletes(self, count: int) -> None:
+        self._becomes(self.offset - count, self.offset, "")
+        self.offset -= count
+
+    def accepts(self, outcome: Outcome) -> None:
+        assert isinstance(outcome, Suggested)
+        edit = outcome.edits[0]
+        self._becomes(edit.start, edit.end, edit.new_text)
+        self.offset = edit.start + len(edit.new_text)
+
+    def changes(self, old: str, new: str) -> None:
+        """Change something elsewhere."""
+        at = self.document.text.index(old)
+        self._becomes(at, at + len(old), new)
+        if at < self.offset:
+            self.offset += len(new) - len(old)
+
+    def _becomes(self, start: int, end: int, text: str) -> None:
+        self.document = self.document.spliced(start, end, text, (self.document.version or 0) + 1)
+        self.memory.changed(document_key(self.document.uri), self.document)
+
+    def asks(
+        self, *, by_hand: bool = False, deadline: float | None = None
+    ) -> "asyncio.Task[Outcome]":
+        request = Request(
+            document=self.document,
+            offset=self.offset,
+            path="a.py",
+            settings=self.settings,
+            provider=at_hand(self.provider),
+            current=lambda: self.document,
+            deadline=deadline,
+            by_hand=by_hand,
+        )
+        return asyncio.create_task(complete(request, self.generations, self.memory))
+
+    async def sees(self, **options: bool) -> str:
+        """The document with the suggestion in it, or why there is none."""
+        outcome = await self.asks(**options)
+        if isinstance(outcome, Suggested):
+            return apply(outcome.document.text, outcome.edits[0])
+        return outcome.reason.name
+
+    async def stream(self, number: int = 0) -> Stream:
+        """The stream with that number, once it was asked for."""
+        async with asyncio.timeout(20):
+            while len(self.streams) <= number:  # noqa: ASYNC110 - nothing to be told by
+                await asyncio.sleep(0)
+        return self.streams[number]
+
+
+async def test_a_suggestion_typed_into_is_not_asked_for_again() -> None:
+    desk = Desk("def add(a, b):\n    ret<cursor>\n")
+    asked = desk.asks()
+    (await desk.stream()).says("urn a + b\n", "\nx")
+    await asked
+    for key in "urn a +":
+        desk.types(key)
+        assert await desk.sees() == "def add(a, b):\n    return a + b\n"
+    desk.deletes(5)
+    assert await desk.sees() == "def add(a, b):\n    return a + b\n"
+    assert len(desk.streams) == 1
+
+
+async def test_the_same_stream_serves_those_who_ask_while_it_is_silent() -> None:
+    desk = Desk("x = <cursor>\n")
+    first = desk.asks()
+    stream = await desk.stream()
+    first.cancel()
+    desk.types("c")
+    second = desk.asks()
+    await asyncio.sleep(0)
+    stream.says("call(1)\n")
+    outcome = await second
+    assert isinstance(outcome, Suggested)
+    assert apply(outcome.document.text, outcome.edits[0]) == "x = call(1)\n"
+    assert len(desk.streams) == 1
+
+
+async def test_what_the_model_says_differently_is_asked_anew_at_once() -> None:
+    desk = Desk("x = <cursor>\n")
+    desk.asks()
+    first = await desk.stream()
+    desk.types("c")
+    asked = desk.asks()
+    await asyncio.sleep(0)
+    first.says("value")
+    second = await desk.stream(1)
+    second.says("all(1)\n")
+    outcome = await asked
+    assert isinstance(outcome, Suggested)
+    assert apply(outcome.document.text, outcome.edits[0]) == "x = call(1)\n"
+    await first.hung_up.wait()
+
+
+async def test_a_stream_is_closed_by_a_change_that_does_not_fit() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    stream.says("value")
+    await asyncio.sleep(0.01)
+    desk.types("c")
+    await stream.hung_up.wait()
+    (await desk.stream(1)).says("all()\n")
+    assert isinstance(await asked, Skipped)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said", "typed", "closes", "expected"),
+    [
+        pytest.param("x = <cursor>\n", "call(1)\n", "call(", ")", "x = call(1)\n", id="a bracket"),
+        pytest.param("x = <cursor>\n", "'a'\n", "'", "'", "x = 'a'\n", id="a quote"),
+        pytest.param("f(<cursor>)\n", "g(1)\n", "g(", ")", "f(g(1))\n", id="inside another"),
+        pytest.param("x = <cursor>\n", "f(g(1))\n", "f(g(", "))", "x = f(g(1))\n", id="two"),
+    ],
+)
+async def test_what_the_editor_closes_by_itself_stands_once(
+    drawn: str, said: str, typed: str, closes: str, expected: str
+) -> None:
+    desk = Desk(drawn)
+    asked = desk.asks()
+    (await desk.stream()).says(said)
+    await asked
+    desk.types(typed, closes=closes)
+    assert await desk.sees() == expected
+    assert len(desk.streams) == 1
+
+
+async def test_after_an_acceptance_the_next_piece_is_what_the_model_said_further() -> None:
+    desk = Desk("def f():\n    a = <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    stream.says("1\n    b = 2\n    return a\n")
+    desk.accepts(await asked)
+    assert desk.document.text == "def f():\n    a = 1\n"
+    second = await desk.asks()
+    desk.accepts(second)
+    assert desk.document.text == "def f():\n    a = 1\n    b = 2\n"
+    desk.types("\n    ")
+    assert await desk.sees() == "def f():\n    a = 1\n    b = 2\n    return a\n"
+    assert len(desk.streams) == 1
+
+
+async def test_left_and_returned_to() -> None:
+    desk = Desk("import os\n\nx = <cursor>\n" + "# far\n" * 400 + "y = 1\n")
+    asked = desk.asks()
+    (await desk.stream()).says("call(1)\n")
+    await asked
+    desk.changes("y = 1", "y = 2")
+    assert (await desk.sees()).startswith("import os\n\nx = call(1)\n")
+    assert len(desk.streams) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("import os", "import re", id="above"),
+        pytest.param("y = 1", "y = 2", id="below"),
+    ],
+)
+async def test_an_edit_nearby_is_another_question(old: str, new: str) -> None:
+    desk = Desk("import os\n\nx = <cursor>\ny = 1\n")
+    asked = desk.asks()
+    (await desk.stream()).says("os.path\n")
+    await asked
+    desk.changes(old, new)
+    again = desk.asks()
+    (await desk.stream(1)).says("re.match\n")
+    outcome = await again
+    assert isinstance(outcome, Suggested)
+    assert outcome.edits[0].new_text == "re.match"
+
+
+async def test_other_settings_ask_another_question() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    (await desk.stream()).says("1\n")
+    await asked
+    desk.settings = replace(desk.settings, temperature=0.9)
+    asked = desk.asks()
+    (await desk.stream(1)).says("2\n")
+    assert isinstance(await asked, Suggested)
+
+
+async def test_nothing_to_say_is_remembered_as_well() -> None:
+    desk = Desk("x = 1 <cursor>\n")
+    asked = desk.asks()
+    (await desk.stream()).ends()
+    assert await asked == Skipped(reason=SkipReason.EMPTY)
+    assert await desk.sees() == "EMPTY"
+    assert len(desk.streams) == 1
+
+
+async def test_a_failure_is_not_remembered() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    (await desk.stream()).ends(Interrupted("cut"))
+    with pytest.raises(Interrupted):
+        await asked
+    again = desk.asks()
+    (await desk.stream(1)).says("1\n")
+    assert isinstance(await again, Suggested)
+
+
+async def test_another_stream_is_asked_beside_one_that_stays_silent() -> None:
+    desk = Desk("x = <cursor>\n")
+    desk.asks()
+    first = await desk.stream()
+    desk.types("ca")
+    asked = desk.asks()
+    second = await desk.stream(1)
+    second.says("ll(1)\n")
+    outcome = await asked
+    assert isinstance(outcome, Suggested)
+    assert apply(outcome.document.text, outcome.edits[0]) == "x = call(1)\n"
+    assert not first.hung_up.is_set()
+
+
+async def test_one_stream_that_nobody_wants_any_more_is_closed_after_a_while() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    asked.cancel()
+    async with asyncio.timeout(20):
+        await stream.hung_up.wait()
+
+
+async def test_two_streams_for_a_document_at_most() -> None:
+    desk = Desk("a = 1\n" * 50 + "x = <cursor>\n")
+    desk.asks()
+    first = await desk.stream()
+    desk.types("1")
+    desk.offset = 4
+    desk.types("2")
+    desk.asks()
+    await desk.stream(1)
+    desk.types("3")
+    desk.deletes(2)
+    desk.asks()
+    await desk.stream(2)
+    assert len(desk.generations.running(document_key(desk.document.uri))) <= 2
+    await first.hung_up.wait()
+
+
+async def test_what_follows_is_kept_within_bounds() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    stream.says("1\n")
+    await asked
+    stream.says(*[f"y{number} = 1\n" for number in range(10)])
+    async with asyncio.timeout(20):
+        await stream.hung_up.wait()
+
+
+async def test_asked_again_by_hand_there_are_more_to_choose_from() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    stream.says("1\n")
+    stream.ends()
+    await asked
+    again = desk.asks(by_hand=True)
+    for number, text in ((1, "2\n"), (2, "1\n")):
+        other = await desk.stream(number)
+        other.says(text)
+        other.ends()
+    outcome = await again
+    assert isinstance(outcome, Suggested)
+    assert [edit.new_text for edit in outcome.edits] == ["1", "2"]
+    outcome = await desk.asks(by_hand=True)
+    assert isinstance(outcome, Suggested)
+    assert len(outcome.edits) == 2
+    assert len(desk.streams) == 3
