@@ -234,6 +234,10 @@ def test_nothing_is_written_of_what_an_instance_is_told(world: World, level: str
         ]
         for number, script in enumerate(scripts, 10):
             again(script, number)
+        assert len(instance.completions) > len(scripts)
+        prompts = [asked.prompt for asked in instance.completions if asked.json]
+        assert all(CODE in prompt for prompt in prompts)
+        assert all(asked.headers["x-corp-key"] == HEADER for asked in instance.completions)
         again(Answer(ANSWER), 1, stream=False)
         again(Answer(ANSWER), 2, model=CODE[:6])
         rules_before, instance.rules = instance.rules, Rules(token="another")
