@@ -5,6 +5,7 @@ what an opened project says as if the user had said it, so from there it counts 
 address once the user has approved of its host, less to be sent at any time, the rest never.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from lsp_completions.addresses import origin_of
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.pairs import Place, address_of, places_of, with_credentials
 from lsp_completions.providers.choice import provider_for
-from lsp_completions.settings import Api, Problem, Settings, guarded, is_known, resolve
+from lsp_completions.settings import Api, Problem, Settings, guarded, is_known, keys, resolve
 from lsp_completions.sources import Kind, Layer, Locks, Source
 
 # Where code goes, and what goes there with it.
@@ -65,6 +66,32 @@ class InForce:
     question: Question | None = None
     locked: Mapping[str, str] = field(default_factory=dict)
     """The settings that cannot be changed, and who says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A setting, for a person who wants to know why it is as it is."""
+
+    key: str
+    value: str
+    """As in a settings file, credentials as `***`."""
+    source: str | None
+    """Where it was set; `None` where it is the default."""
+    locked_by: str | None
+
+
+def tell(found: InForce) -> list[Told]:
+    """The settings that somebody set or locked, in the order of the reference."""
+    return [
+        Told(
+            key=key,
+            value=_shown(found.settings.value_of(key)),
+            source=found.settings.source_of(key),
+            locked_by=found.locked.get(key),
+        )
+        for key in keys()
+        if found.settings.source_of(key) is not None or key in found.locked
+    ]
 
 
 def put_in_force(
@@ -251,3 +278,20 @@ def _without(layer: Layer, keys: Collection[str]) -> object:
 
 def _listed(keys: Iterable[str]) -> str:
     return " and ".join(f"`{key}`" for key in keys)
+
+
+def _shown(value: object) -> str:
+    """A value as JSON, without what only its server may know."""
+
+    def plain(part: object) -> object:
+        match part:
+            case str() | int() | float() | None:
+                return part
+            case tuple() if part and all(isinstance(each, tuple) for each in part):
+                return {name: plain(each) for name, each in part}
+            case tuple():
+                return [plain(each) for each in part]
+            case _:
+                return "***"
+
+    return json.dumps(plain(value), ensure_ascii=False)

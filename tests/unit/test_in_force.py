@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from lsp_completions.in_force import InForce, put_in_force
+from lsp_completions.in_force import InForce, Told, put_in_force, tell
 from lsp_completions.sources import Kind, Layer, Source
 
 HERE = "https://here.example"
@@ -376,3 +376,19 @@ def test_nonsense_is_a_problem_and_nothing_else(raw: object) -> None:
     for kind in ("own", "editor", "project", "machine"):
         result = found(**{kind: raw})  # type: ignore[arg-type]
         assert result.settings == found().settings
+
+
+def test_each_setting_tells_its_value_where_it_came_from_and_who_locks_it() -> None:
+    own = {**ACCOUNT, "headers": {"X-Key": "s3cret"}, "stopSequences": ["x"], "menu": "on"}
+    result = found(own, {"topK": 5}, machine={"maxTokens": 7}, locked=("maxTokens", "proxy"))
+    assert [(told.key, told.value, told.source, told.locked_by) for told in tell(result)] == [
+        ("endpoint", '"https://here.example"', "the file", None),
+        ("accessToken", '"***"', "the file", None),
+        ("maxTokens", "7", "the machine", "the machine"),
+        ("topK", "5", "the editor", None),
+        ("stopSequences", '["x"]', "the file", None),
+        ("headers", '{"X-Key": "***"}', "the file", None),
+        ("menu", '"on"', "the file", None),
+        ("proxy", "null", None, "the machine"),
+    ]
+    assert isinstance(tell(result)[0], Told)
