@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.sourcegraph.answers import Reply, json_page
+from tests.support.sourcegraph.answers import Reply, go_json, json_page
 
 VERSION = "/.api/graphql?SiteProductVersion"
 CLIENT_CONFIG = "/.api/client-config"
@@ -19,7 +19,8 @@ QWEN = "fireworks::v1::qwen2.5-coder-7b"
 
 def graphql(**site: Any) -> Reply:
     """An answer to a query about the site."""
-    return json_page({"data": {"site": site}}, content_type="application/json")
+    body = go_json({"data": {"site": site}})
+    return Reply(status=200, body=body, content_type="application/json")
 
 
 def filters(raw: Any) -> Reply:
