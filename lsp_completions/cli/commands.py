@@ -165,7 +165,7 @@ def complete(
 
 @group.command()
 @click.argument("url", required=False)
-@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+@click.argument("more", nargs=-1, metavar="", type=click.UNPROCESSED)
 def login(url: str | None, more: tuple[str, ...]) -> int:
     """Log in to a Sourcegraph instance.
 

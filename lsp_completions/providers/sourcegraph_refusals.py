@@ -205,10 +205,15 @@ def _not_authorized(asked: Asked, text: str, reply: Reply | None) -> NotAuthoriz
             f"{asked.host} does not complete code for this account{_said(text, asked)}",
             reply=reply,
         )
-    if asked.token is None:
+    if asked.token is None and asked.headers and "invalid" in text.lower():
         sentence = (
-            f"{asked.host} wants an access token. Create one at {_token_page(asked)} and put it "
-            "into SRC_ACCESS_TOKEN or the setting `accessToken`."
+            f"{asked.host} does not accept the header that says who asks; what it holds may have "
+            "expired. Renew it where it comes from: `headers`, SRC_HEADERS or `authCommand`."
+        )
+    elif asked.token is None:
+        sentence = (
+            f"{asked.host} wants an access token. Create one at {_token_page(asked)} and enter it "
+            "in `lsp-completions login`, or put it into SRC_ACCESS_TOKEN."
         )
     else:
         sentence = (

@@ -4,6 +4,7 @@ import json
 import os
 import select
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -250,10 +251,17 @@ def test_a_later_login_takes_the_place_of_an_earlier_one(home: Home, instance: S
 def test_the_token_is_not_shown_on_a_terminal(home: Home, instance: StandIn) -> None:
     import pty
 
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(home.folder)
-        os.execve(COMMAND[0], [*COMMAND, "login"], home.env)
+    terminal, theirs = pty.openpty()
+    started = subprocess.Popen(
+        [*COMMAND, "login"],
+        cwd=home.folder,
+        env=home.env,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
     shown = ""
     try:
         shown += _until(terminal, "Address of your Sourcegraph instance")
@@ -262,10 +270,11 @@ def test_the_token_is_not_shown_on_a_terminal(home: Home, instance: StandIn) -> 
         os.write(terminal, f"{TOKEN}\n".encode())
         shown += _until(terminal, "Logged in")
         shown += _until(terminal, None)
+        assert started.wait(TIMEOUT) == 0
     finally:
         os.close(terminal)
-        _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+        started.kill()
+        started.wait()
     assert TOKEN not in shown
     assert home.known() == [instance.url]
 

@@ -37,12 +37,14 @@ def refusal(
     *,
     token: str | None = TOKEN,
     model: str = "",
+    authorization: str = "",
 ) -> ProviderError:
     instance = Sourcegraph(
         endpoint="https://sg.example.com/code",
         token=Secret(token) if token is not None else None,
         model=model,
         api_version=8,
+        headers=(("Authorization", Secret(authorization)),) if authorization else (),
     )
     return instance.refusal(Reply(status=status, headers=headers or {}, body=body))
 
@@ -86,8 +88,14 @@ def refusal(
         pytest.param(
             refusal(401, "Private mode requires authentication.\n", token=None),
             NotAuthorized,
-            ["wants an access token", "SRC_ACCESS_TOKEN", "/user/settings/tokens"],
+            ["wants an access token", "`lsp-completions login`", "/user/settings/tokens"],
             id="no token",
+        ),
+        pytest.param(
+            refusal(401, "Invalid access token.\n", token=None, authorization="Bearer a"),
+            NotAuthorized,
+            ["does not accept the header that says who asks", "`authCommand`"],
+            id="wrong header",
         ),
         pytest.param(
             refusal(401, "cody is not enabled: you are not on the list\n"),
