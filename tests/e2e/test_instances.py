@@ -4,14 +4,25 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
 
 from tests.support.lsp_client import LspClient
-from tests.support.sourcegraph import TOKEN, Answer, Gate, Reply, Rules, StandIn, running_stand_in
+from tests.support.sourcegraph import (
+    TOKEN,
+    Answer,
+    Exchange,
+    Gate,
+    Reply,
+    Rules,
+    StandIn,
+    running_stand_in,
+)
 from tests.support.sourcegraph.pages import (
     CLIENT_CONFIG,
+    EVERYTHING,
     MODELS,
     NEW,
     OLD,
@@ -25,10 +36,7 @@ CAPABILITIES: dict[str, Any] = {
     "general": {"positionEncodings": ["utf-8"]},
     "textDocument": {"inlineCompletion": {}, "completion": {"completionItem": {}}},
 }
-AT: dict[str, Any] = {
-    "textDocument": {"uri": "file:///w/a.py"},
-    "position": {"line": 0, "character": 4},
-}
+numbers = count(1)
 
 
 @contextmanager
@@ -54,9 +62,9 @@ def editing(
         ) as client,
     ):
         client.initialize(capabilities, rootUri="file:///w", initializationOptions=settings)
-        document = {**AT["textDocument"], "languageId": "python", "version": 1, "text": "x = \n"}
-        client.notify("textDocument/didOpen", {"textDocument": document})
-        instance.wait_until(lambda: len([each for each in instance.requests if each.over]) >= heard)
+        instance.wait_until(
+            lambda: len([each for each in questions(instance) if each.over]) >= heard
+        )
         client.settle()
         yield client, instance
         assert client.stop() == 0
@@ -64,12 +72,29 @@ def editing(
             assert unwanted not in client.all_stderr()
 
 
+def questions(instance: StandIn) -> list[Exchange]:
+    """What the instance was asked about itself."""
+    return [each for each in instance.requests if named(each) in EVERYTHING]
+
+
+def named(asked: Exchange) -> str:
+    return asked.path + "".join(f"?{name}" for name in asked.query)
+
+
 def suggested(client: LspClient) -> list[str]:
-    return [item["insertText"] for item in client.result(INLINE, AT)["items"]]
+    return [item["insertText"] for item in client.result(INLINE, opened(client))["items"]]
 
 
 def menu(client: LspClient) -> Any:
-    return client.result(MENU, {**AT, "context": {"triggerKind": 1}})
+    return client.result(MENU, {**opened(client), "context": {"triggerKind": 1}})
+
+
+def opened(client: LspClient) -> dict[str, Any]:
+    """The cursor's place in a document that nobody has seen yet, so that nothing is remembered."""
+    uri = f"file:///w/{next(numbers)}.py"
+    document = {"uri": uri, "languageId": "python", "version": 1, "text": "x = \n"}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    return {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 4}}
 
 
 @pytest.mark.parametrize(
@@ -90,16 +115,14 @@ def test_the_first_completion_is_asked_for_as_it_wants(
             assert completion.query["api-version"] == version
             assert completion.json.get("model") == asked
         # Everything was asked once, and the token went along.
-        paths = [
-            each.path + "".join(f"?{name}" for name in each.query) for each in instance.requests
-        ]
+        paths = [each.path for each in questions(instance)]
         assert paths.count(CLIENT_CONFIG) == paths.count(MODELS) == 1
         assert not client.waiting()
 
 
 def test_it_is_asked_before_the_first_completion() -> None:
     with editing(NEW) as (_, instance):
-        assert len(instance.requests) == 3
+        assert len(questions(instance)) == 3
         assert not instance.completions
 
 
@@ -114,9 +137,7 @@ def test_one_that_hangs_delays_the_first_completion_only(ask: Any) -> None:
         first, second = instance.completions
         assert first.query["api-version"] == second.query["api-version"] == "1"
         assert first.json.get("model") is None
-        assert not any(
-            each.over for each in instance.requests if each.path in (CLIENT_CONFIG, MODELS)
-        )
+        assert not any(each.over for each in questions(instance))
 
 
 def test_switched_off_is_told_once_and_asks_nothing() -> None:
@@ -152,7 +173,7 @@ def test_a_lower_version_after_all() -> None:
 def test_nothing_is_shown_early_where_its_origin_is_checked() -> None:
     enforced, gate = {**NEW, CLIENT_CONFIG: config(attribution="enforced")}, Gate()
     with editing(enforced, "a + b\n", "y\n", gate) as (client, instance):
-        asked = client.send(INLINE, AT)
+        asked = client.send(INLINE, opened(client))
         instance.wait_until(lambda: bool(instance.completions and instance.completions[0].sent_at))
         client.settle()
         assert not client.waiting()
@@ -176,5 +197,5 @@ def test_the_menu_names_the_model() -> None:
 def test_it_ends_while_an_instance_is_being_asked() -> None:
     late = {path: replace(page, delay=3600) for path, page in NEW.items()}
     with editing(late, heard=0) as (client, instance):
-        instance.wait_until(lambda: len(instance.requests) == 3)
-        client.send(INLINE, AT)
+        instance.wait_until(lambda: len(questions(instance)) == 3)
+        client.send(INLINE, opened(client))
