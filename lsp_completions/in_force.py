@@ -6,10 +6,11 @@ address once the user has approved of its host, less to be sent at any time, the
 """
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lsp_completions.addresses import origin_of
+from lsp_completions.addresses import is_same, origin_of
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.pairs import Place, address_of, places_of, with_credentials
 from lsp_completions.providers.choice import provider_for
@@ -23,14 +24,17 @@ MEANT_FOR_IT = ("model", "apiVersion")
 # Flags whose `true` lets more be sent.
 WIDENING = ("secretFiles", "gitIgnored", "outsideWorkspace")
 
+# A host as the network knows it; what else looks like one may be made to mislead who reads it.
+PLAUSIBLE = re.compile(r"https?://([a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(:\d{1,5})?")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """Whether code may go to a host that only the editor's settings name."""
 
     origin: str
-    keys: tuple[str, ...]
-    """The settings that lead there."""
+    key: str
+    """The setting that leads there."""
     credentials: tuple[str, ...] = ()
     """Those that would go along."""
 
@@ -50,9 +54,8 @@ class Question:
 
     @property
     def _why(self) -> str:
-        verb = "names" if len(self.keys) == 1 else "name"
         return (
-            f"{_listed(self.keys)} in your editor's settings {verb} it, "
+            f"`{self.key}` in your editor's settings names it, "
             "and an opened project may have set that."
         )
 
@@ -107,7 +110,7 @@ def put_in_force(
     problems: list[Problem] = []
     unlocked = [_without_locked(layer, said, locks, problems) for layer in said]
     trusted = [layer for layer in unlocked if layer.source.is_trusted]
-    own_places = places_of(layer for layer in said if layer.source.is_trusted)
+    own_places = places_of(trusted, said)
     own, _ = with_credentials(resolve(trusted)[0], own_places)
 
     kept: list[Layer] = []
@@ -119,10 +122,12 @@ def put_in_force(
             if destination:
                 offered.append(Layer(layer.source, destination))
 
+    free = _named(own, own_places) | {*approved}
     settings, faults = resolve([*trusted, *kept, *offered])
-    places = places_of([*(layer for layer in said if layer.source.is_trusted), *offered])
-    settings, astray = with_credentials(settings, places)
-    verdict = _judged(settings, own, astray, offered, _named(own, own_places) | {*approved})
+    offered = [_to_the_point(layer, settings, free) for layer in offered]
+    settings, _ = resolve([*trusted, *kept, *offered])
+    settings, astray = with_credentials(settings, places_of([*trusted, *offered], said))
+    verdict = _judged(settings, own, astray, offered, free)
     if verdict is not None:
         # What was meant for that address would puzzle another.
         kept = [Layer(layer.source, _without(layer, MEANT_FOR_IT)) for layer in kept]
@@ -199,6 +204,19 @@ def _plain(scheme: str) -> str:
     return scheme.strip().lower().rstrip(":/")
 
 
+def _to_the_point(layer: Layer, settings: Settings, free: Collection[str]) -> Layer:
+    """What an untrusted layer says of the address in use, and of those the user knows."""
+    address = address_of(settings)
+    beside = [
+        key
+        for key in ("endpoint", "url")
+        if (other := _read(key, _values(layer).get(key)).value_of(key)) is not None
+        and origin_of(str(other)) not in free
+        and not (address is not None and is_same(str(other), address))
+    ]
+    return Layer(layer.source, _without(layer, beside))
+
+
 def _judged(
     settings: Settings,
     own: Settings,
@@ -210,26 +228,31 @@ def _judged(
     if not offered:
         return None
     source = offered[-1].source
-    theirs = [key for key in DESTINATION if settings.source_of(key) == source.name]
+    names = {layer.source.name for layer in offered}
+    theirs = [key for key in DESTINATION if settings.source_of(key) in names]
     address = address_of(settings)
     origin = None if address is None else origin_of(address)
     is_new = origin is not None and origin not in free
     missing = _missing(settings)
-    if is_new and missing is None:
-        leading = [key for key in theirs if key in ("endpoint", "url")] or ["provider"]
-        along = [key for key in theirs if key in ("accessToken", "apiKey", "headers")]
-        return Question(origin=origin or "", keys=tuple(leading), credentials=tuple(along))
+    leading = "endpoint" if settings.provider in (None, Api.SOURCEGRAPH) else "url"
+    leading = leading if leading in theirs else "provider"
+    if origin is not None and is_new and not PLAUSIBLE.fullmatch(origin):
+        message = f"{leading} is not used, since no host has such a name."
+        return Problem(path=f"$.{leading}", message=message, source=source.name)
+    if origin is not None and is_new and missing is None:
+        fitting = "accessToken" if leading == "endpoint" else "apiKey"
+        along = [key for key in theirs if key in (fitting, "headers")]
+        return Question(origin=origin, key=leading, credentials=tuple(along))
     # Nothing could be asked there, and what works is not given up for it.
     if missing is not None and (is_new or (theirs and _works(own))):
-        key = next((key for key in ("endpoint", "url", "provider") if key in theirs), "endpoint")
         if astray:
             credential = astray[0].path.removeprefix("$.")
             reason = f"since {credential} was set elsewhere and may not be meant for it"
             advice = "Set both in one place."
         else:
             reason, advice = "since something is missing beside it", missing
-        message = f"{key} is not used, {reason}. {advice}"
-        return Problem(path=f"$.{key}", message=message, source=source.name)
+        message = f"{leading} is not used, {reason}. {advice}"
+        return Problem(path=f"$.{leading}", message=message, source=source.name)
     return None
 
 
@@ -268,6 +291,10 @@ def _not_from_here(key: str, source: Source, own_file: str) -> Problem:
 
 def _read(key: str, value: object) -> Settings:
     return resolve([("", {key: value})])[0]
+
+
+def _values(layer: Layer) -> Mapping[object, object]:
+    return layer.values if isinstance(layer.values, Mapping) else {}
 
 
 def _without(layer: Layer, keys: Collection[str]) -> object:

@@ -4,7 +4,7 @@ A place may be a file, the environment, a login. Where two places name the same 
 of them has for it counts for both.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,9 +40,10 @@ def address_of(settings: Settings) -> str | None:
 class Place:
     """What one place says, taken for itself."""
 
-    name: str
     is_trusted: bool
     settings: Settings
+    named: Settings
+    """What it said before a lock took something out of it: what a credential was set with."""
 
     def has(self, key: str) -> bool:
         """Whether it sets `key` to something of use."""
@@ -50,29 +51,37 @@ class Place:
 
     def names(self, address: str | None, kind: str) -> bool:
         """Whether it names `address` as its `endpoint`, its `url` or `either`."""
-        return (kind != "url" and is_same(self.settings.endpoint, address)) or (
-            kind != "endpoint" and is_same(_url_of(self.settings), address)
+        return (kind != "url" and is_same(self.named.endpoint, address)) or (
+            kind != "endpoint" and is_same(_url_of(self.named), address)
         )
 
     @property
     def addresses(self) -> list[str]:
         """All that it names."""
-        named = (self.settings.endpoint, _url_of(self.settings))
+        named = (self.named.endpoint, _url_of(self.named))
         return [address for address in named if address is not None]
 
 
-def places_of(layers: Iterable[Layer]) -> list[Place]:
-    """The places, the one whose word counts most first: those of the user, and later ones."""
-    by_name: dict[str, list[Layer]] = {}
-    for layer in layers:
-        by_name.setdefault(layer.source.place, []).append(layer)
+def places_of(layers: Sequence[Layer], said: Sequence[Layer]) -> list[Place]:
+    """The places, the one whose word counts most first: those of the user, and later ones.
+
+    `said` are the layers as they were before a lock took something out of them.
+    """
+    whole = _by_place(said)
     places = [
-        Place(name, parts[0].source.is_trusted, resolve(parts)[0])
-        for name, parts in by_name.items()
+        Place(parts[0].source.is_trusted, resolve(parts)[0], resolve(whole[name])[0])
+        for name, parts in _by_place(layers).items()
     ]
     return [place for place in reversed(places) if place.is_trusted] + [
         place for place in reversed(places) if not place.is_trusted
     ]
+
+
+def _by_place(layers: Sequence[Layer]) -> dict[str, list[Layer]]:
+    found: dict[str, list[Layer]] = {}
+    for layer in layers:
+        found.setdefault(layer.source.place, []).append(layer)
+    return found
 
 
 def with_credentials(

@@ -8,7 +8,7 @@ from lsp_completions.in_force import Question
 from lsp_completions.trust import trusted
 
 A = "https://a.example"
-QUESTION = Question(origin=A, keys=("endpoint",))
+QUESTION = Question(origin=A, key="endpoint")
 
 
 class User:

@@ -185,6 +185,32 @@ def test_the_embedded_model_may_be_chosen_by_anybody(kind: str) -> None:
     assert (result.problems, result.question) == ((), None)
 
 
+@pytest.mark.parametrize(
+    ("own", "editor"),
+    [
+        pytest.param(ACCOUNT, {"url": THERE}, id="a server beside one's own instance"),
+        pytest.param(ACCOUNT, {"provider": "local", **THEIRS}, id="the embedded model"),
+        pytest.param({"provider": "local"}, {"endpoint": THERE}, id="one's own embedded model"),
+    ],
+)
+def test_an_address_beside_the_one_in_use_is_left_out(own: object, editor: object) -> None:
+    result = found(own, editor)
+    assert THERE not in values(result, "endpoint", "url")
+    assert result.question is None
+    both = found(own, editor, project={"provider": "local"})
+    assert THERE not in values(both, "endpoint", "url")
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a" * 300, "\u202egro.example", "[click](here).example", "ex!ample"],
+)
+def test_nobody_is_asked_about_what_is_no_host(host: str) -> None:
+    result = found(ACCOUNT, {"endpoint": f"https://{host}", "accessToken": "s3cret"})
+    assert (result.question, result.settings) == (None, found(ACCOUNT).settings)
+    assert len(result.problems) == 1
+
+
 # ---- what counts from the user's own places alone
 
 
@@ -346,6 +372,27 @@ def test_so_does_an_api_key(places: list[dict[str, object]], key: str | None) ->
         pytest.param({}, "temperature", {"temperature": 1}, True, id="the default"),
         pytest.param({"endpoint": HERE}, "endpoint", THEIRS, True, id="an address"),
         pytest.param({}, "authCommand", {"authCommand": "x"}, True, id="a command"),
+        pytest.param(
+            {"endpoint": HERE},
+            "authCommand",
+            {"endpoint": HERE, "authCommand": "x"},
+            True,
+            id="a command for the address in use",
+        ),
+        pytest.param(
+            {"endpoint": HERE},
+            "headers",
+            {"endpoint": HERE, "headers": {"X": "s3cret"}},
+            True,
+            id="headers for the address in use",
+        ),
+        pytest.param(
+            {"endpoint": HERE},
+            "accessToken",
+            {"endpoint": HERE, "accessToken": "s3cret"},
+            True,
+            id="a token for the address in use",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["own", "editor"])
