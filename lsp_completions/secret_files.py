@@ -12,7 +12,9 @@ SECRET_FILES: dict[str, str] = {
     """,
     "keys and certificates": """
         *.pem *.key *.ppk *.p8 *.p12 *.pfx *.pkcs12 *.jks *.keystore *.bks *.crt *.cer *.der *.gpg
+        *.pgp *.jceks *.pvk *.agekey sops/age/keys.txt
         id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk
+        *_rsa *_dsa *_ecdsa *_ed25519
         ssh_host_*_key .ssh/ .gnupg/ *.ovpn etc/wireguard/
     """,
     "credentials": """
@@ -31,6 +33,12 @@ SECRET_FILES: dict[str, str] = {
         .gradle/gradle.properties .composer/auth.json
         .pgpass pgpass.conf .my.cnf .mylogin.cnf .boto .s3cfg rclone.conf
         .htpasswd htpasswd .htdigest etc/shadow etc/gshadow etc/shadow- etc/gshadow-
+        *-firebase-adminsdk-*.json gcloud-service-key.json kaggle.json
+        .databrickscfg .snowsql/config .snowflake/ .oci/config .config/doctl/ .terraform.d/
+        .config/hub .config/glab-cli/ .config/github-copilot/ .codex/auth.json
+        huggingface/token .huggingface/token .token .tokens
+        .msmtprc msmtprc .fetchmailrc .mbsyncrc .offlineimaprc .smbcredentials
+        wpa_supplicant.conf *.nmconnection
         src-config.json lsp-completions/config.toml
     """,
     "secrets": """
@@ -42,12 +50,12 @@ SECRET_FILES: dict[str, str] = {
         .vault_pass .vault_pass.* .vault-password .vault-token vault_pass.txt vault_password.txt
     """,
     "password stores": """
-        *.kdbx *.kdb *.psafe3 *.keychain *.keychain-db *.1pif *.agilekeychain/
+        *.kdbx *.kdb *.psafe3 *.keychain *.keychain-db *.1pif *.agilekeychain/ *.opvault/
         .password-store/ share/keyrings/ dev/shm/pass.*/ dev/shm/gopass*/
     """,
     "histories": """
         .*_history .*-history consolehost_history.txt fish_history .history .histfile .zhistory
-        .rhistory .lesshst .viminfo
+        .rhistory .lesshst .viminfo *.shada .bash_sessions/ .zsh_sessions/
     """,
 }
 

@@ -87,15 +87,48 @@ _SECRETS = tuple(
         r"sg[pd]_((?:[a-z0-9]{1,16}_)?[a-f0-9]{40,64})",
         # Models, Stripe, Google, SendGrid, age
         r"sk-(?<![A-Za-z0-9-]...)([A-Za-z0-9_-]{32,255})",
-        r"k_live_(?<=[sr]k_live_)(?<![A-Za-z0-9]........)([A-Za-z0-9]{16,255})",
+        r"k_(?:live|test)_(?<=[sr]k_...._)(?<![A-Za-z0-9]........)([A-Za-z0-9]{16,255})",
+        r"GOCSPX-([A-Za-z0-9_-]{20,64})",
+        r"ya29\.([A-Za-z0-9_-]{20,1024})",
         r"AIza([A-Za-z0-9_-]{35})",
         r"SG\.(?<![A-Za-z0-9]...)([A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64})",
         r"AGE-SECRET-KEY-1([A-Z0-9]{50,60})",
         # JSON Web Tokens
         r"(eyJ(?<![A-Za-z0-9_-]...)[A-Za-z0-9_-]{10,4096}\.eyJ[A-Za-z0-9_-]{10,8192}"
         r"(?:\.[A-Za-z0-9_-]{0,1024})?)",
+        # Azure
+        r"(?i:accountkey|sharedaccesskey|[?&]sig)=([A-Za-z0-9/+%]{40,100})",
+        r"[78]Q~(?<=[A-Za-z0-9_.~-]{3}...)([A-Za-z0-9_.~-]{31,34})(?![A-Za-z0-9_.~-])",
+        # Services of all kinds, by how their tokens begin
+        r"(?<![A-Za-z0-9])(?:dop_v1_|shp(?:at|ss|ca|pa)_|sq0(?:csp|atp)-|dp\.(?:pt|st|ct|sa)\.|"
+        r"lin_api_|NRAK-|gls[ac]_|hv[sb]\.|dckr_(?:pat|oat)_|rubygems_|PMAK-|gsk_|xai-|pplx-|"
+        r"nfp_|sntr[yu]s_|figd_|HRKU-|pscale_(?:tkn|pw)_|sbp_|ntn_|AT[AC]TT3|whsec_|GR1348941)"
+        r"(?=[A-Za-z_-]{0,255}[0-9])([A-Za-z0-9_=-]{20,255})",
+        r"(?<![A-Za-z0-9])(?:SK|dapi|key-)([a-f0-9]{32})(?![A-Za-z0-9])",
+        r"r8_(?<![A-Za-z0-9]...)([A-Za-z0-9]{37})(?![A-Za-z0-9])",
+        r"(?<![A-Za-z0-9])([a-f0-9]{32})-us[0-9]{1,2}(?![A-Za-z0-9])",
+        r":AA(?<=[0-9]{8}...)([A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])",
+        r"\.atlasv1\.([A-Za-z0-9_-]{40,100})",
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{5,25}/([A-Za-z0-9_-]{40,100})",
+        r":_authToken=([A-Za-z0-9_.-]{16,255})",
+        r"(?i:session_?token)[\"']?[ \t]{0,8}[:=][ \t]{0,8}[\"']?([A-Za-z0-9/+=]{100,2048})",
+        # What goes along with a request
+        r"(?i:authorization[\"']?[ \t]{0,8}[:=,][ \t]{0,8}[\"']?(?:bearer|basic|token)) "
+        r"(?=[A-Za-z_.~+/-]{0,255}[0-9])([A-Za-z0-9_.~+/-]{20,1024}={0,2})",
+        # In what says how to connect
+        r"(?i:[;?&](?:password|pwd))=(?![{$<%])([^\s;\"'&<>{}$()%]{6,128})",
+        r"(?:host|hostaddr|port|dbname|user)=\S{1,64} (?:\w{1,32}=\S{1,64} ){0,5}"
+        r"password=([^\s;\"'&<>{}$(),]{6,128})(?=[\s\"'`]|\Z)",
+        # On lines of their own, without quotes
+        r"(?m:^)[ \t]{0,16}(?:export )?[A-Z0-9_]{0,32}"
+        r"(?:PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY)="
+        r"(?=[^0-9\n]{0,64}[0-9][^0-9\n]{0,64}[0-9])(?=[^a-z\n]{0,64}[a-z])"
+        r"([A-Za-z0-9/+_~!#%-]{12,255}={0,2})(?m:[ \t]{0,8}\r?$)",
+        r"(?m:^)[ \t-]{0,32}(?i:password|secret|token|api_?key|client_?secret|access_?key): {1,8}"
+        r"(?=[^0-9\n]{0,64}[0-9][^0-9\n]{0,64}[0-9])(?=[^a-z\n]{0,64}[a-z])"
+        r"([A-Za-z0-9/+_~!#%-]{12,255}={0,2})(?m:[ \t]{0,8}\r?$)",
         # The password in an address
-        r"://[^\s/:@\"'{}$<>%()]{1,64}:([^\s/:@\"'{}$<>%()]{3,128})@",
+        r"://[^\s/:@\"'{}$<>%()]{0,64}:([^\s/:@\"'{}$<>%()]{3,128})@",
     )
 )
 

@@ -55,6 +55,8 @@ def at(
     .password-store/mail/me.gpg .password-store/note .ssh/config .gnupg/x
     .bash_history .zsh_history .python_history .psql_history fish_history .node_repl_history
     lsp-completions/config.toml
+    deploy_rsa github_ed25519 sops/age/keys.txt .config/gh/hosts.yml .databrickscfg
+    app-firebase-adminsdk-x1.json .terraform.d/credentials.tfrc.json main.shada wpa_supplicant.conf
     """.split(),
 )
 def test_secret_files_are_kept_back(name: str) -> None:
@@ -70,7 +72,7 @@ def test_secret_files_are_kept_back(name: str) -> None:
     .env/lib/a.py env.py environment.ts credentials.py credentials/a.py secrets.py secrets/a.py
     config.json docker/config.json config kube/config id_rsa.pub prod.tfvars.example
     secrets.example.yaml main.tf keys.py key.go pem.c history.md bash_history.py .gitignore
-    config.toml
+    config.toml deploy_rsa.pub keys.txt token.py tokens.ts history.shada.md github-copilot/a.lua
     """.split(),
 )
 def test_what_only_looks_like_them_is_sent(name: str) -> None:
