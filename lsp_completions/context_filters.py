@@ -180,6 +180,7 @@ class _Followed:
         self._following: asyncio.Task[None] | None = None
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._old: set[str] = set()  # names to ask for again when they are needed next
+        self._unnamed: set[str] = set()  # those of which the instance could not be asked
         self._verdicts: OrderedDict[tuple[str, ...], bool] = OrderedDict()
         self._answered = asyncio.Event()
         self.filters: Filters | None = None
@@ -211,7 +212,8 @@ class _Followed:
             return Verdict.ALLOWED
         askable = [url for url in clone_urls if name_of(url) is not None]
         if any(url not in self.names for url in askable):
-            return Verdict.ASKING if set(askable) & self._asking.keys() else Verdict.FAILED
+            failed = self._unnamed.intersection(askable) - self._asking.keys()
+            return Verdict.FAILED if failed else Verdict.ASKING
         names = sorted({name for url in askable if (name := self.names[url]) is not None})
         if not names:
             return Verdict.IN_NO_REPOSITORY
@@ -286,6 +288,7 @@ class _Followed:
     async def _ask_name(self, url: str) -> None:
         """Ask what a repository is called; where the instance does not know it, we do."""
         name = name_of(url)
+        self._unnamed.add(url)
         try:
             said = await self._read(name_question(self._instance, without_password(url)))
             name = name_in(said) or name
@@ -298,16 +301,14 @@ class _Followed:
             log.info("Not known: what a repository is called (%s)", error)
             return
         self._old.discard(url)
-        if self.names.get(url, name) != name:
-            self._changed_name(url, name)
+        self._unnamed.discard(url)
+        news = url not in self.names or self.names[url] != name
         self.names[url] = name
         self.names.move_to_end(url)
         while len(self.names) > MOST_NAMES:
-            self.names.popitem(last=False)
-
-    def _changed_name(self, url: str, name: str | None) -> None:
-        self.names[url] = name
-        self._changed()
+            self._old.discard(self.names.popitem(last=False)[0])
+        if news:
+            self._changed()
 
     async def _read(self, request: HttpRequest) -> str:
         body = ""

@@ -294,7 +294,13 @@ class Gate:
         if self._open.get(document_key(looked.uri)) is not looked:
             return
         reason = self._verdict(looked, looked.provider)
-        if reason is not None and reason is not SkipReason.UNDECIDED:
+        if reason is SkipReason.UNDECIDED:
+            # Rules that are new may go by names that nobody needed before.
+            if looked.place is not None and looked.provider is not None:
+                task = asyncio.create_task(self._find_out(looked, looked.provider), name="names")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        elif reason is not None:
             self._kept_back(looked.uri, reason)
 
     def _names(self, looked: _Looked | None, provider: Provider | None) -> tuple[str, ...]:
