@@ -26,7 +26,7 @@ from tests.support.sourcegraph.pages import FILTERS, NO_FILTERS, filters
 
 INLINE = "textDocument/inlineCompletion"
 SERVER = [sys.executable, "-m", "lsp_completions"]
-NEOVIM = {"textDocument": {"inlineCompletion": {}}}
+NEOVIM: dict[str, Any] = {"textDocument": {"inlineCompletion": {}}}
 ONLY_OURS = filters({"include": [{"repoNamePattern": r"^h\.org/ours/"}]})
 BY_HAND, BY_ITSELF = {"triggerKind": 1}, {"triggerKind": 2}
 
