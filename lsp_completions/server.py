@@ -430,7 +430,8 @@ class CompletionServer(Server):
             # The command that prints the token may have a newer one; it is asked once.
             if not asked or not self.backend.may_be_renewed(asked[-1]):
                 raise
-            self.generations.back_off.forget()
+        self.generations.back_off.forget()
+        self.gate.ask_anew()
         return await complete(request, self.generations, self.memory)
 
     def _patience(self, method: str) -> float:
@@ -595,6 +596,7 @@ class CompletionServer(Server):
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong, such as a setting or a login."""
         self.generations.back_off.forget()
+        self.gate.ask_anew()
         self.filters.try_again()
         self.backend.renew_credentials()
         self.notices.changed()

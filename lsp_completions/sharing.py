@@ -202,6 +202,11 @@ class Gate:
         if (provider := self._asked_for(uri)) is not None:
             self._filters.retry(provider)
 
+    def ask_anew(self) -> None:
+        """Another credential may be asked with: what the last one was told decides nothing."""
+        for looked in self._open.values():
+            looked.provider = None
+
     def _asked_for(self, uri: str) -> Sourcegraph | None:
         """The instance that the document was about to be sent to, when somebody asked last."""
         looked = self._open.get(document_key(uri))
