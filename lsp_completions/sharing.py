@@ -18,7 +18,7 @@ from lsp_completions.errors import CompletionsError
 from lsp_completions.kinds import UNREADABLE
 from lsp_completions.patterns import Patterns
 from lsp_completions.pipeline.outcome import SkipReason
-from lsp_completions.pipeline.uris import document_key, every_path, scheme_of
+from lsp_completions.pipeline.uris import document_key, every_path, is_a_disk, scheme_of
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.repository_names import name_of
@@ -57,15 +57,21 @@ def why_kept_back(uri: str, place: Place, rules: Rules) -> SkipReason | None:
         return SkipReason.EXCLUDE_UNREADABLE
     if rules.exclude is not None and any(map(rules.exclude.match, places)):
         return SkipReason.EXCLUDED
-    # What is on no disk is in no folder.
-    is_outside = any(len(spellings) < 2 for spellings in places)
-    if not rules.outside_workspace and place.roots and is_outside and scheme_of(uri) != "untitled":
+    if not rules.outside_workspace and _is_outside(uri, place, places):
         return SkipReason.OUTSIDE_WORKSPACE
     if not rules.git_ignored and place.git_ignored:
         return SkipReason.GIT_IGNORED
     if not rules.git_ignored and place.unreadable:
         return SkipReason.GIT_UNREADABLE
     return None
+
+
+def _is_outside(uri: str, place: Place, places: Sequence[Sequence[str]]) -> bool:
+    """Whether one end of a document's links is in none of the workspace folders there are."""
+    # What is not saved yet is nowhere, and a whole disk as the workspace holds everything.
+    if scheme_of(uri) == "untitled" or not place.roots or any(map(is_a_disk, place.roots)):
+        return False
+    return any(len(spellings) < 2 for spellings in places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

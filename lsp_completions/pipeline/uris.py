@@ -46,6 +46,12 @@ def every_path(uri: str, roots: Sequence[str]) -> tuple[str, ...]:
     return "/".join([*share, *_names_of(parts)]), *_paths_below(parts, roots)
 
 
+def is_a_disk(uri: str) -> bool:
+    """Whether it is the top of a disk, and no folder in one."""
+    path = _parts_of(uri).path
+    return path == "/" or bool(_DRIVE.fullmatch(path.rstrip("/")))
+
+
 def scheme_of(uri: str) -> str:
     """What kind of document it is: `file`, `untitled` and so on."""
     return _parts_of(uri).scheme

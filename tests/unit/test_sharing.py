@@ -20,6 +20,7 @@ from lsp_completions.whereabouts import Place, Places, behind_links
 SECRET = SkipReason.SECRET_FILE
 EXCLUDED = SkipReason.EXCLUDED
 UNREADABLE = SkipReason.EXCLUDE_UNREADABLE
+OUTSIDE = SkipReason.OUTSIDE_WORKSPACE
 SCHEME = SkipReason.UNKNOWN_SCHEME
 
 
@@ -165,6 +166,38 @@ def test_the_innermost_folder_is_not_the_only_one_to_count_from() -> None:
 )
 def test_both_ends_of_a_link_count(uri: str, real: str, expected: SkipReason | None) -> None:
     assert verdict(uri, real=real, exclude=["/real/"]) is expected
+
+
+@pytest.mark.parametrize(
+    ("uri", "real", "roots", "expected"),
+    [
+        pytest.param("file:///w/a.py", None, ["file:///w"], None, id="inside"),
+        pytest.param("file:///x/a.py", None, ["file:///w"], OUTSIDE, id="outside"),
+        pytest.param("file:///w2/a.py", None, ["file:///w"], OUTSIDE, id="a longer name"),
+        pytest.param("file:///x/a.py", None, ["file:///w", "file:///x"], None, id="in the second"),
+        pytest.param("file:///x/a.py", None, [], None, id="no workspace"),
+        pytest.param("file:///w/a.py", "file:///x/a.py", ["file:///w"], OUTSIDE, id="a link out"),
+        pytest.param("file:///x/a.py", "file:///w/a.py", ["file:///w"], OUTSIDE, id="a link in"),
+        pytest.param("untitled:Untitled-1", None, ["file:///w"], None, id="not saved yet"),
+        pytest.param("file:///x/a.py", None, ["file:///"], None, id="all of the disk"),
+        pytest.param("file:///c%3A/a.py", None, ["file:///C:/"], None, id="all of a drive"),
+    ],
+)
+def test_outside_of_the_workspace(
+    uri: str, real: str | None, roots: list[str], expected: SkipReason | None
+) -> None:
+    assert verdict(uri, real=real, roots=roots, outsideWorkspace=False) is expected
+    assert verdict(uri, real=real, roots=roots) is None
+
+
+def test_what_git_ignores_and_what_it_does_not_tell() -> None:
+    settings, _ = resolve([("the test", {})])
+    asked, _ = resolve([("the test", {"gitIgnored": True})])
+    uri = "file:///w/a.py"
+    assert at(uri, settings, git_ignored=True) is SkipReason.GIT_IGNORED
+    assert at(uri, asked, git_ignored=True) is None
+    assert at(uri, settings, unreadable=True) is SkipReason.GIT_UNREADABLE
+    assert at(uri, asked, unreadable=True) is None
 
 
 @pytest.mark.parametrize(
