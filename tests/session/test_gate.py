@@ -1,7 +1,8 @@
 """What is sent where an instance has rules about it, and where nobody knows them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +18,9 @@ from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.settings import resolve
-from lsp_completions.sharing import Gate
+from lsp_completions.sharing import FRESH, Gate
 from lsp_completions.transport import Transport
+from lsp_completions.whereabouts import Place, Places
 from tests.support.extra import extra_cases
 from tests.support.sourcegraph import (
     TOKEN,
@@ -422,6 +424,57 @@ async def test_what_there_is_to_tell(tmp_path: Path) -> None:
         about = await scene.gate.about_sharing((scene.folder / "a.py").as_uri(), other)
         assert (about.reason, about.filters) == (UNKNOWN, None)
         assert isinstance(scene.filters.trouble(other), NotAuthorized)
+
+
+class SlowDisk(Places):
+    """Answers when it is let to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = threading.Event()
+
+    def look(self, uri: str, roots: Sequence[str]) -> Place:
+        assert self.answers.wait(20)
+        return super().look(uri, roots)
+
+
+async def test_a_disk_that_does_not_answer_holds_up_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path, NO_FILTERS) as scene:
+        disk = SlowDisk()
+        gate = Gate(scene.filters, places=disk)
+        uris = [(tmp_path / name).as_uri() for name in ("ours/a.py", ".env")]
+        try:
+            for uri in uris:
+                gate.judge(uri)
+            assert gate.why_kept_back(uris[0]) is SkipReason.UNDECIDED
+            # Its name alone is enough.
+            assert gate.why_kept_back(uris[1]) is SkipReason.SECRET_FILE
+            reason = await gate.decided(uris[0], scene.provider, at_most=0.01)
+            assert reason is SkipReason.UNDECIDED
+            disk.answers.set()
+            assert await gate.decided(uris[0], scene.provider, at_most=20) is ALLOWED
+        finally:
+            disk.answers.set()
+            await gate.aclose()
+
+
+async def test_what_git_ignores_may_change_while_a_document_is_open(tmp_path: Path) -> None:
+    async with opened(tmp_path, NO_FILTERS) as scene:
+        now = 0.0
+        gate = Gate(scene.filters, clock=lambda: now)
+        uri = (tmp_path / "ours" / "a.py").as_uri()
+        try:
+            gate.judge(uri)
+            assert await gate.decided(uri, scene.provider) is ALLOWED
+            (tmp_path / "ours" / ".gitignore").write_text("*.py\n")
+            now += FRESH
+            await gate.decided(uri, scene.provider)
+            async with asyncio.timeout(20):
+                while gate.why_kept_back(uri) is ALLOWED:  # noqa: ASYNC110 - a slow disk
+                    await asyncio.sleep(0.001)
+            assert gate.why_kept_back(uri) is SkipReason.GIT_IGNORED
+        finally:
+            await gate.aclose()
 
 
 def test_recorded_rules() -> None:
