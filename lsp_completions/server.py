@@ -135,7 +135,7 @@ class CompletionServer(Server):
         self.transport = Transport(report=self.notices.problem)
         self.sites = Sites(self.transport.events)
         self.filters = ContextFilters(self.transport.events, version=self._version)
-        self.gate = Gate(self.filters, kept_back=self.turns.end)
+        self.gate = Gate(self.filters, kept_back=self._end_for)
         self._told_why: set[tuple[str, SkipReason]] = set()
         self.backend = Backend(
             self._show_progress,
@@ -235,12 +235,16 @@ class CompletionServer(Server):
 
     def did_close(self, uri: str) -> None:
         """Forget a document, and show nothing for it any more."""
-        self.turns.end(uri)
+        self._end_for(uri)
         self.documents.close(uri)
-        self.memory.forget(document_key(uri))
         self.gate.forget(uri)
         key = document_key(uri)
         self._told_why = {told for told in self._told_why if told[0] != key}
+
+    def _end_for(self, uri: str, reason: SkipReason = SkipReason.MOVED_ON) -> None:
+        """Nothing is shown for a document any more, nor asked."""
+        self.turns.end(uri, reason)
+        self.memory.forget(document_key(uri))
 
     def on_unreadable(self, method: str | None, params: object) -> None:
         """A change that could not be read leaves its document out of step."""

@@ -204,21 +204,38 @@ def test_what_is_sent_is_the_code_around_the_cursor_and_who_asks(neovim: Editor)
     assert request.headers["accept-encoding"] == "identity"
 
 
-def test_the_newest_request_wins_and_the_older_is_answered_null(neovim: Editor) -> None:
+def test_the_newest_request_wins_and_is_answered_by_the_stream_of_the_older(
+    neovim: Editor,
+) -> None:
     gate = Gate()
-    neovim.instance.script = [Answer(gate, "old"), Answer("new")]
+    neovim.says(gate, "re", "d\n")
     at = neovim.open("x = <cursor>\n")
     before = neovim.asked
     first = neovim.client.send(INLINE, at)
     neovim.instance.wait_until(lambda: neovim.asked == before + 1)
-    second = neovim.client.send(INLINE, at)
+    second = neovim.client.send(INLINE, neovim.type(at, "r"))
     assert neovim.client.take(first)["result"] is None
-    assert texts(neovim.client.take(second)["result"]) == ["new"]
+    gate.open()
+    assert texts(neovim.client.take(second)["result"]) == ["ed"]
+    assert neovim.asked == before + 1
+    neovim.instance.wait_until(lambda: not neovim.instance.streaming)
+
+
+def test_what_is_typed_otherwise_is_asked_anew(neovim: Editor) -> None:
+    neovim.instance.script = [Answer("red", Gate()), Answer("lue\n")]
+    at = neovim.open("x = <cursor>\n")
+    before = neovim.asked
+    neovim.client.send(INLINE, at)
+    neovim.instance.wait_until(lambda: neovim.asked == before + 1)
+    second = neovim.client.send(INLINE, neovim.type(at, "b"))
+    assert texts(neovim.client.take(second)["result"]) == ["lue"]
     neovim.instance.wait_until(lambda: not neovim.instance.streaming)
 
 
 def test_menu_and_ghost_text_do_not_supersede_each_other(neovim: Editor) -> None:
     neovim.says("1")
+    # The very first request may take longer than a menu waits.
+    neovim.client.result(INLINE, neovim.open("y = <cursor>\n"))
     at = neovim.open("x = <cursor>\n")
     first, second = neovim.client.send(INLINE, at), neovim.client.send(MENU, at)
     assert neovim.client.take(first)["result"]["items"]
@@ -604,3 +621,18 @@ def test_a_secret_in_the_text_is_masked(neovim: Editor) -> None:
     sent = neovim.instance.completions[-1].json["messages"][0]["text"]
     assert secret not in sent
     assert sent.count(f"sgp_{'x' * 40}") == 2
+
+
+def test_a_document_excluded_meanwhile_gets_nothing_and_its_stream_is_hung_up_on(
+    neovim: Editor,
+) -> None:
+    neovim.says(Gate(), "late")
+    at = neovim.open("x = <cursor>\n", name="soon_secret.py")
+    before = neovim.asked
+    request = neovim.client.send(INLINE, at)
+    neovim.instance.wait_until(lambda: neovim.asked == before + 1)
+    settings = {"lspCompletions": {"exclude": ["soon_secret.py"]}}
+    neovim.client.notify("workspace/didChangeConfiguration", {"settings": settings})
+    assert neovim.client.take(request)["result"] == {"items": []}
+    neovim.instance.wait_until(lambda: not neovim.instance.streaming)
+    neovim.client.notify("workspace/didChangeConfiguration", {"settings": {"lspCompletions": {}}})
