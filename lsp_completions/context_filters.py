@@ -180,7 +180,8 @@ class _Followed:
         self._following: asyncio.Task[None] | None = None
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._old: set[str] = set()  # names to ask for again when they are needed next
-        self._unnamed: set[str] = set()  # those of which the instance could not be asked
+        # Those of which the instance could not be asked, and when it may be asked again.
+        self._unnamed: dict[str, float] = {}
         self._verdicts: OrderedDict[tuple[str, ...], bool] = OrderedDict()
         self._answered = asyncio.Event()
         self.filters: Filters | None = None
@@ -200,6 +201,7 @@ class _Followed:
 
     def retry(self) -> None:
         """Ask now instead of later, where the last answer was none."""
+        self._unnamed.clear()
         if self.filters is None and self._answered.is_set():
             self._answered.clear()
             self._wake.set()
@@ -212,7 +214,7 @@ class _Followed:
             return Verdict.ALLOWED
         askable = [url for url in clone_urls if name_of(url) is not None]
         if any(url not in self.names for url in askable):
-            failed = self._unnamed.intersection(askable) - self._asking.keys()
+            failed = self._unnamed.keys() & set(askable) - self._asking.keys()
             return Verdict.FAILED if failed else Verdict.ASKING
         names = sorted({name for url in askable if (name := self.names[url]) is not None})
         if not names:
@@ -229,8 +231,10 @@ class _Followed:
         await self._answered.wait()
         if self.filters is None or self.filters.allow_all:
             return
+        now = asyncio.get_running_loop().time()
         for url in clone_urls:
             wanted = url not in self.names or url in self._old
+            wanted = wanted and self._unnamed.get(url, now) <= now
             if wanted and url not in self._asking and name_of(url) is not None:
                 task = asyncio.create_task(self._ask_name(url), name="repository name")
                 self._asking[url] = task
@@ -288,7 +292,7 @@ class _Followed:
     async def _ask_name(self, url: str) -> None:
         """Ask what a repository is called; where the instance does not know it, we do."""
         name = name_of(url)
-        self._unnamed.add(url)
+        self._unnamed[url] = asyncio.get_running_loop().time() + AGAIN
         try:
             said = await self._read(name_question(self._instance, without_password(url)))
             name = name_in(said) or name
@@ -301,7 +305,7 @@ class _Followed:
             log.info("Not known: what a repository is called (%s)", error)
             return
         self._old.discard(url)
-        self._unnamed.discard(url)
+        self._unnamed.pop(url, None)
         news = url not in self.names or self.names[url] != name
         self.names[url] = name
         self.names.move_to_end(url)
