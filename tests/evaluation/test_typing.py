@@ -1,0 +1,132 @@
+"""There when the eye arrives, without a flood of requests: a small part of the typing replay.
+
+All times are virtual, so they are exact on any machine.
+"""
+
+from itertools import pairwise
+
+import pytest
+
+from tests.evaluation.editors import EDITORS
+from tests.evaluation.edits import Edit, drawn, edits
+from tests.evaluation.keys import keys_of
+from tests.evaluation.oracle import Model, tokens_of
+from tests.evaluation.replay import (
+    POLICIES,
+    SERVER,
+    Hands,
+    Typed,
+    fitting,
+    replayed,
+    rest_at,
+    typed,
+)
+from tests.evaluation.tables import SETTINGS, table
+
+GAP = 0.09
+STEADY = Hands(gaps=(GAP, GAP), thinks=False)
+ONE_KEY_IN_VS_CODE = 0.04
+WORD = drawn(
+    "word",
+    "python",
+    "import shop\n\n\ndef bill(items, rate):\n    total = «calculate_total(items, rate)\n"
+    "    print(total)\n    return round(total, 2)»\n",
+)
+KEYS_OF_THE_WORD = len("calculate_total(")
+
+
+def fitting_moments(one: Typed) -> list[tuple[float, bool]]:
+    """When something changed, and whether fitting text was on the screen then."""
+    return [
+        (moment.at, fitting(moment.shown, rest_at(one.edit, one.keys[: moment.typed], moment)))
+        for moment in one.seen.moments
+    ]
+
+
+def first_fitting(one: Typed) -> float:
+    return next(at for at, fits in fitting_moments(one) if fits)
+
+
+def test_a_word_of_sixteen_keys_takes_few_requests() -> None:
+    one = typed(WORD, hands=STEADY, most_keys=KEYS_OF_THE_WORD)
+    assert one.oracle.requests <= 3
+    assert one.seen.asked >= KEYS_OF_THE_WORD
+    assert one.seen.answered == one.seen.asked
+
+
+def test_text_comes_as_soon_as_its_line_is_known() -> None:
+    model = Model(first_after=0.15)
+    one = typed(WORD, model=model, hands=STEADY, most_keys=KEYS_OF_THE_WORD)
+    line = "alculate_total(items, rate)\n"
+    after = model.first_after + (len(tokens_of(line)) - 1) / model.tokens_a_second
+    assert first_fitting(one) - one.oracle.asked_at[0] <= after + 0.05
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_after_a_divergence_fitting_text_comes_soon(at: int) -> None:
+    model = Model(errs_first_at=at, tokens_a_second=1000)
+    one = typed(WORD, model=model, hands=STEADY)
+    first = first_fitting(one)
+    # The key that is not what stood there.
+    lost = next(each.at for each in one.seen.moments if each.at > first and not each.shown)
+    back = next(at for at, fits in fitting_moments(one) if fits and at > lost)
+    assert back - lost <= model.first_after + GAP
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(Model(err=0.6), id="that errs"),
+        pytest.param(Model(first_after=1.0, err=0.3), id="that is slow"),
+    ],
+)
+def test_every_request_is_answered(editor: str, model: Model) -> None:
+    score = replayed(edits()[::9], editor=editor, model=model)
+    assert score.answered == score.asked > 0
+
+
+def test_what_is_typed_as_suggested_is_asked_once() -> None:
+    edit = drawn("line", "python", "def bill(items, rate):\n    «return total(items) * rate»\n")
+    one = typed(edit, most_keys=len(edit.text) - 1)
+    assert one.oracle.requests == 1
+    assert one.seen.answered == one.seen.asked == len(one.keys)
+
+
+def test_the_replay_is_the_same_each_time() -> None:
+    edit = edits()[0]
+    model = Model(err=0.6)
+    first, second = (typed(edit, model=model) for _ in range(2))
+    assert first.seen == second.seen
+    assert first.oracle.asked_at == second.oracle.asked_at
+
+
+@pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy != SERVER])
+@pytest.mark.parametrize("editor", ["VS Code", "Neovim"])
+def test_no_worse_than_the_policies_in_use(policy: str, editor: str) -> None:
+    model = Model(err=0.3)
+    some = edits()[::5]
+    ours = replayed(some, editor=editor, model=model)
+    theirs = replayed(some, editor=editor, model=model, policy=policy)
+    assert ours.share >= theirs.share
+    assert ours.flicker_a_word <= theirs.flicker_a_word + 0.01
+    assert ours.answered_ratio == 1.0
+    if theirs.share > 0.5:  # who shows next to nothing asks for next to nothing
+        assert ours.requests_a_word <= theirs.requests_a_word * 1.3
+        assert ours.wasted_a_word <= theirs.wasted_a_word * 1.3
+
+
+@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.name)
+@pytest.mark.parametrize("assisted", [False, True])
+def test_the_keys_make_the_edit(edit: Edit, assisted: bool) -> None:
+    text = edit.before + edit.after
+    keys = keys_of(edit, assisted=assisted)
+    for key in keys:
+        text = key.applied(text)
+    assert text == edit.before + edit.text + edit.after
+    assert all(one.cursor != next.cursor or next.changes for one, next in pairwise(keys))
+
+
+def test_the_tables_name_all_policies() -> None:
+    shown = table(SETTINGS[0], "VS Code", edits()[:1])
+    assert all(f"| {policy} |" in shown for policy in POLICIES)
