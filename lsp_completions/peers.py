@@ -12,6 +12,10 @@ from lsp_completions.connections import Connections, dialer_to
 from lsp_completions.errors import CompletionsError
 from lsp_completions.failures import explain
 from lsp_completions.network import place
+from lsp_completions.proxy_address import ProxyAddress
+
+# OpenSSL's X509_V_FLAG_NO_CHECK_TIME, for which Python has no name: an expired certificate is read.
+_NO_CHECK_TIME = 0x200000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +39,7 @@ async def look_at(connections: Connections, url: str, *, seconds: float) -> Peer
         certificate, _ = await _shown(connections, target, trusting, trusting, seconds)
     except (httpcore.NetworkError, httpcore.TimeoutException, OSError) as error:
         proxy = await connections.proxy_for(target)
-        problem = explain(
-            httpx.ConnectTimeout(str(error))
-            if isinstance(error, httpcore.TimeoutException)
-            else _as_httpx(error),
-            host=place(url),
-            proxy=proxy.address if proxy else None,
-        )
+        problem = _explained(error, url, proxy.address if proxy else None)
     except CompletionsError as error:
         return Peer(problem=error)
     else:
@@ -56,12 +54,37 @@ async def look_at(connections: Connections, url: str, *, seconds: float) -> Peer
         # Python reads a certificate's fields only where it is trusted: so by itself, just here.
         by_itself = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         by_itself.check_hostname = False
-        by_itself.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        by_itself.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
         by_itself.load_verify_locations(cadata=der)
         certificate, _ = await _shown(connections, target, by_itself, trusting, seconds)
     except (httpcore.NetworkError, httpcore.TimeoutException, OSError, CompletionsError):
         return Peer(problem=problem)
     return _read(certificate, problem)
+
+
+async def reach(connections: Connections, url: str, *, seconds: float) -> CompletionsError | None:
+    """Connect to a host, or to the proxy before it, and hang up; returns why that failed."""
+    target = httpx.URL(url)
+    found = await connections.proxy_for(target)
+    proxy = found.address if found else None
+    host, port = target.raw_host.decode("ascii"), target.port or 80
+    dialer = dialer_to(target, proxy, None)
+    if proxy is not None and dialer is None:
+        host, port = proxy.host, proxy.port  # it is handed requests whole
+    try:
+        stream = await (dialer or httpcore.AnyIOBackend()).connect_tcp(host, port, timeout=seconds)
+    except (httpcore.NetworkError, httpcore.TimeoutException, OSError) as error:
+        return _explained(error, url, proxy)
+    except CompletionsError as error:
+        return error
+    await stream.aclose()
+    return None
+
+
+def _explained(error: Exception, url: str, proxy: ProxyAddress | None) -> CompletionsError:
+    late = isinstance(error, httpcore.TimeoutException)
+    met = httpx.ConnectTimeout(str(error)) if late else _as_httpx(error)
+    return explain(met, host=place(url), proxy=proxy)
 
 
 async def _shown(

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lsp_completions.errors import Interrupted
+from lsp_completions.errors import CompletionsError, Interrupted
 from lsp_completions.network import Network
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.proxies import Proxy
@@ -101,6 +101,13 @@ class Transport:
         from lsp_completions.peers import look_at
 
         return await look_at(connections, url, seconds=seconds)
+
+    async def reach(self, url: str, *, seconds: float = 5.0) -> CompletionsError | None:
+        """Why there is no connection to a host, `None` where there is; sends no request."""
+        connections = await self.prepared()
+        from lsp_completions.peers import reach
+
+        return await reach(connections, url, seconds=seconds)
 
     async def proxy_for(self, url: str) -> Proxy | None:
         """The proxy on the way to `url`, and where we have it from."""

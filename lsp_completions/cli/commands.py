@@ -163,6 +163,37 @@ def complete(
     return complete(place, language=language, chosen=chosen, as_json=as_json)
 
 
+@group.command(
+    epilog="The exit code is 0 when all is right, 2 when the command was wrong, and 3 when "
+    "something else is."
+)
+@click.argument("path", required=False, metavar="[FILE|FOLDER]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def check(path: str | None, as_json: bool) -> int:
+    """Look for what keeps suggestions away, and say what to do.
+
+    Settings, proxy, connection, certificate, token, instance, model, what is kept back of FILE or
+    of the current folder, and one real completion: a line for each, within half a minute. Nothing
+    of yours is sent.
+    """
+    from lsp_completions.cli.check import check
+
+    return check(path, as_json=as_json)
+
+
+@group.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def models(as_json: bool) -> int:
+    """List the models that can be chosen, the one in use marked.
+
+    They are those of whoever answers: your Sourcegraph instance, your own model server, or this
+    machine.
+    """
+    from lsp_completions.cli.models import models
+
+    return models(as_json=as_json)
+
+
 @group.command()
 @click.argument("url", required=False)
 @click.argument("more", nargs=-1, metavar="", type=click.UNPROCESSED)

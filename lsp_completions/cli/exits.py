@@ -13,7 +13,7 @@ class Exit(IntEnum):
     USAGE = 2
     """The command was not understood, or there is no such place. click says 2 as well."""
     BACKEND = 3
-    """The provider could not answer, or there is none."""
+    """The provider could not answer, or there is none; or `check` found something wrong."""
     MISTAKE = 70
     """Our mistake; the number is the one of sysexits.h."""
     STOPPED = 130

@@ -105,6 +105,20 @@ class OwnServer:
 
     def post(self, path: str, body: Mapping[str, object]) -> HttpRequest:
         """A request to the server."""
+        return HttpRequest(
+            url=self.base + path,
+            headers=self._headers(),
+            body=encoded(body),
+            stream=self.stream,
+        )
+
+    def get(self, path: str) -> HttpRequest:
+        """A request for something the server tells of itself."""
+        return HttpRequest(
+            method="GET", url=self.base + path, headers=self._headers(), body=b"", stream=False
+        )
+
+    def _headers(self) -> tuple[tuple[str, str], ...]:
         needed = {
             "Content-Type": "application/json; charset=utf-8",
             # A proxy would hold back the pieces of a stream in order to compress them.
@@ -113,12 +127,7 @@ class OwnServer:
         }
         if self.key is not None:
             needed["Authorization"] = f"Bearer {self.key.reveal()}"
-        return HttpRequest(
-            url=self.base + path,
-            headers=with_added(needed, self.headers),
-            body=encoded(body),
-            stream=self.stream,
-        )
+        return with_added(needed, self.headers)
 
     def stops(self, prompt: Prompt) -> list[str] | None:
         """Where the server is to stop; `None` where it need not."""

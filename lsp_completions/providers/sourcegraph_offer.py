@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.providers.sourcegraph_site import (
+    UNKNOWN_WINDOW,
     Kind,
     Model,
     ModelChoice,
     Site,
+    Window,
     completion_model,
     described,
     usable_models,
@@ -24,6 +26,7 @@ class Offer:
     """What its maker calls it; empty where nobody said."""
     kind: Kind
     in_use: bool
+    window: Window = UNKNOWN_WINDOW
     why_not: str = ""
     """What speaks against it, without a full stop; empty where nothing does."""
 
@@ -45,7 +48,11 @@ def offered(site: Site, chosen: str = "") -> tuple[Offer, ...]:
     if used is not None:
         return (_offer(used, in_use=True), *offers)
     unlisted = Offer(
-        name=choice.model or choice.prompts_for, title="", kind=choice.kind, in_use=True
+        name=choice.model or choice.prompts_for,
+        title="",
+        kind=choice.kind,
+        in_use=True,
+        window=choice.window,
     )
     return (unlisted, *offers)
 
@@ -69,5 +76,10 @@ def _offer(model: Model, *, in_use: bool) -> Offer:
     else:
         why_not = ""
     return Offer(
-        name=model.name, title=model.title, kind=model.kind, in_use=in_use, why_not=why_not
+        name=model.name,
+        title=model.title,
+        kind=model.kind,
+        in_use=in_use,
+        window=model.window,
+        why_not=why_not,
     )

@@ -34,6 +34,7 @@ class ModelServer(RawServer):
     parameters: ClassVar[frozenset[str] | None] = None
     """Those it takes, where it refuses others."""
     content_type: ClassVar[str] = "text/event-stream"
+    list_path: ClassVar[str] = "/v1/models"
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class ModelServer(RawServer):
         method, path, _ = request.line.split()
         if self.key is not None and request.headers.get("authorization") != f"Bearer {self.key}":
             return self.refused(401, self.no_key())
+        if method == "GET" and path == self.list_path:
+            return whole(_dumped(self.listing()))
         if method != "POST" or path not in self.paths:
             return self.refused(404, self.no_path())
         try:
@@ -133,6 +136,10 @@ class ModelServer(RawServer):
     def failure(self, message: str) -> object:
         return self.error(message)
 
+    def listing(self) -> object:
+        """The models, as the server lists them."""
+        return {"object": "list", "data": [{"id": self.model, "object": "model"}]}
+
     def no_key(self) -> object:
         return self.error("Incorrect API key provided.", "invalid_request_error")
 
@@ -190,6 +197,7 @@ class OllamaServer(ModelServer):
 
     provider = "ollama"
     paths = ("/api/generate",)
+    list_path = "/api/tags"
     content_type = "application/x-ndjson"
 
     def __init__(self, *said: str | Step, load_steps: int = 0, **options: Any) -> None:
@@ -217,6 +225,11 @@ class OllamaServer(ModelServer):
 
     def reply(self, request: Request) -> Reply:
         return [self._loaded, *super().reply(request)]
+
+    def listing(self) -> object:
+        about = {"parameter_size": "1.5B", "quantization_level": "Q4_K_M"}
+        names = (self.model, "own-model:latest")
+        return {"models": [{"name": name, "model": name, "details": about} for name in names]}
 
     def streams(self, body: Any) -> bool:
         return body.get("stream") is not False

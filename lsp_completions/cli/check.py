@@ -1,0 +1,213 @@
+"""`lsp-completions check`: why nothing shows, step by step, for a person or a script."""
+
+import asyncio
+import json
+import locale
+import os
+import shutil
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from lsp_completions import __version__
+from lsp_completions.cli.exits import Exit
+from lsp_completions.cli.screen import can_draw, visible
+from lsp_completions.configuration import config_file
+from lsp_completions.diagnosis.examination import Subject, examine
+from lsp_completions.diagnosis.steps import Step
+from lsp_completions.errors import InvalidParams
+from lsp_completions.in_force import put_in_force
+from lsp_completions.places import Places
+
+NARROWEST, WIDEST = 40, 100  # columns; longer lines are hard to read
+ALL_GOOD = (
+    "All of this is right. If nothing shows all the same, look at the editor: whether it starts "
+    "lsp-completions for this kind of file, and what its own settings say, which is not seen here."
+)
+
+
+def check(path: str | None, *, as_json: bool) -> Exit:
+    """Look at everything for the current folder, or a file or folder; returns the exit code."""
+    subject, root = _subject(path)
+    read = Places().read(subject.roots)
+    own_file = str(config_file())
+    found = put_in_force([*read.layers, *read.project], read.approved, own_file=own_file)
+
+    steps: list[Step] = []
+    page = None if as_json else Page(sys.stdout, os.environ)
+
+    def told(step: Step) -> None:
+        steps.append(step)
+        if page is not None:
+            page.add(step)
+
+    began = time.monotonic()
+    _run(examine(read, found, subject, own_file, told))
+    wrong = sum(step.ok is False for step in steps)
+    if page is not None:
+        page.end(wrong)
+    else:
+        milliseconds = round((time.monotonic() - began) * 1000)
+        about = {"version": __version__, "folder": str(root), "file": subject.file}
+        click.echo(
+            json.dumps(
+                {
+                    "ok": not wrong,
+                    **about,
+                    "milliseconds": milliseconds,
+                    "steps": [_fields(step) for step in steps],
+                },
+                ensure_ascii=False,
+            )
+        )
+    code = Exit.BACKEND if wrong else Exit.GOOD
+    _leave_what_hangs(code)
+    return code
+
+
+def _subject(path: str | None) -> tuple[Subject, Path]:
+    """What to look at, and the workspace folder around it."""
+    here = Path.cwd()
+    given = here if path is None else here / Path(path).expanduser()
+    if given.is_dir():
+        # Any file there; its name says nothing to patterns such as `*.py`.
+        uri = (given / "new-file").as_uri()
+        return Subject(uri=uri, roots=(given.as_uri(),), file=None), given
+    if not given.exists():
+        raise InvalidParams(f"There is no file or folder {json.dumps(path)}.")
+    root = here if given.is_relative_to(here) else given.parent
+    return Subject(uri=given.as_uri(), roots=(root.as_uri(),), file=str(given)), root
+
+
+def _fields(step: Step) -> dict[str, object]:
+    return {
+        "name": step.name,
+        "ok": step.ok,
+        "sentence": step.sentence,
+        "remedy": step.remedy or None,
+        "details": dict(step.details),
+    }
+
+
+class Page:
+    """The steps as a person reads them: a mark, what was looked at, what was found, what to do."""
+
+    def __init__(self, stream: TextIO, environment: Mapping[str, str]) -> None:
+        self._stream = stream
+        self._colours = can_draw(stream, environment)
+        self._marks = MARKS if shows_ticks(environment) else PLAIN_MARKS
+        self._width = (
+            min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST) - 1
+            if stream.isatty()
+            else None
+        )
+        self._held: list[Step] = []
+
+    def add(self, step: Step) -> None:
+        """Show a step; those that were not tried are shown together."""
+        if step.ok is None and step.sentence.startswith("not tried"):
+            if self._held and self._held[0].sentence != step.sentence:
+                self._release()
+            self._held.append(step)
+            return
+        self._release()
+        self._write(step)
+
+    def end(self, wrong: int) -> None:
+        """Say what all of it means."""
+        self._release()
+        self._line("")
+        if wrong:
+            self._line(f"{wrong} {'step is' if wrong == 1 else 'steps are'} wrong.")
+        else:
+            self._line(ALL_GOOD)
+
+    def _release(self) -> None:
+        if self._held:
+            mark = self._marks[None]
+            names = ", ".join(LABELS.get(step.name, step.name) for step in self._held)
+            text = f"{mark} {names}: {self._held[0].sentence}."
+            self._line(text, " " * (len(mark) + 1), mark=None)
+            self._held = []
+
+    def _write(self, step: Step) -> None:
+        mark, arrow = self._marks[step.ok], self._marks["remedy"]
+        indent = " " * (len(mark) + 1 + LABEL + 1)
+        label = LABELS.get(step.name, step.name)
+        self._line(f"{mark} {label:{LABEL}} {step.sentence}", indent, mark=step.ok)
+        for line in step.lines:
+            self._line(line, f"{indent}  ", first=indent)
+        if step.remedy:
+            hanging = indent + " " * (len(arrow) + 1)
+            self._line(f"{arrow} {step.remedy}", hanging, first=indent)
+
+    def _line(self, text: str, indent: str = "", *, first: str = "", mark: object = "") -> None:
+        """Write a line, which begins with a mark where one is named."""
+        text = visible(text)
+        if self._width is None:
+            text = first + text
+        else:
+            text = textwrap.fill(
+                text,
+                self._width,
+                initial_indent=first,
+                subsequent_indent=indent,
+                # What is too long for a line is a path or an address, to be copied as a whole.
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        if self._colours and mark in COLOURS:
+            plain = self._marks[mark]
+            text = f"\x1b[{COLOURS[mark]}m{plain}\x1b[0m{text[len(plain) :]}"
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+
+LABEL = 11
+LABELS = {"switch": "allowed", "apiVersion": "API version", "sharing": "files"}
+MARKS: Mapping[object, str] = {True: "✓", False: "✗", None: "-", "remedy": "→"}
+PLAIN_MARKS: Mapping[object, str] = {True: "ok ", False: "BAD", None: "-  ", "remedy": "->"}
+COLOURS: Mapping[object, int] = {True: 32, False: 31, None: 2}  # green, red, dim
+
+
+def shows_ticks(environment: Mapping[str, str]) -> bool:
+    """Whether a terminal has the letters for it."""
+    if environment.get("TERM") in ("dumb", "linux"):
+        return False
+    if sys.platform == "win32":
+        # The older console may show a box in place of a tick.
+        return "WT_SESSION" in environment or "TERM_PROGRAM" in environment
+    return locale.getencoding().lower().replace("-", "") == "utf8"
+
+
+def _run(work: Coroutine[None, None, None]) -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().set_default_executor(_Impatient())
+        await work
+
+    asyncio.run(main())
+
+
+class _Impatient(ThreadPoolExecutor):
+    """Threads that nobody waits for at the end: looking up a name may take a minute."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait=False, cancel_futures=True)
+
+
+def _leave_what_hangs(code: Exit) -> None:
+    """End the process where a thread would hold it up."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(0.5)
+            if thread.is_alive():
+                for stream in (sys.stdout, sys.stderr):
+                    stream.flush()
+                os._exit(code)

@@ -1,0 +1,80 @@
+"""`lsp-completions models`: the models that can be chosen of whoever answers."""
+
+import asyncio
+import json
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+
+import click
+
+from lsp_completions.cli.exits import Exit
+from lsp_completions.cli.saying import say
+from lsp_completions.cli.screen import visible
+from lsp_completions.configuration import config_file
+from lsp_completions.diagnosis.listing import models_for
+from lsp_completions.errors import CompletionsError
+from lsp_completions.in_force import put_in_force
+from lsp_completions.places import Places
+from lsp_completions.providers.model_lists import Listed
+
+
+def models(*, as_json: bool) -> Exit:
+    """List them; returns the exit code. Raises `CompletionsError` where nobody could tell."""
+    read = Places().read([Path.cwd().as_uri()])
+    found = put_in_force([*read.layers, *read.project], read.approved, own_file=str(config_file()))
+    for problem in (*read.problems, *found.problems):
+        say(f"Warning: {problem}")
+    settings = found.settings
+    try:
+        provider, listed = asyncio.run(
+            models_for(settings, lambda sentence: say(f"Warning: {sentence}"))
+        )
+    except CompletionsError as error:
+        if not as_json:
+            raise
+        click.echo(json.dumps({"error": type(error).__name__, "message": str(error)}))
+        return Exit.BACKEND
+    if as_json:
+        fields = [_fields(each) for each in listed]
+        click.echo(json.dumps({"provider": provider, "models": fields}, ensure_ascii=False))
+        return Exit.GOOD
+    width = max((len(each.name) for each in listed), default=0)
+    for each in listed:
+        mark = "*" if each.in_use else " "
+        line = visible(f"{mark} {each.name:{width}}  {_about(each)}".rstrip())
+        click.echo(_folded(line, " " * min(width + 4, 24)) if sys.stdout.isatty() else line)
+    if not listed:
+        say(f"{provider} lists no models.")
+    elif any(each.in_use for each in listed):
+        say("* is in use. The setting `model` names another.")
+    else:
+        say("None of them is in use. The setting `model` names one.")
+    return Exit.GOOD
+
+
+def _folded(line: str, indent: str) -> str:
+    """A line as a terminal shows it, with no word broken at the edge."""
+    columns = max(shutil.get_terminal_size().columns - 1, 40)
+    return textwrap.fill(
+        line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _about(listed: Listed) -> str:
+    reads = f"reads {listed.input_tokens:,} tokens" if listed.input_tokens is not None else ""
+    title = listed.title if listed.title != listed.name else ""
+    why_not = f"but {listed.why_not}" if listed.why_not else ""
+    return ", ".join(filter(None, (title, listed.kind, reads, why_not)))
+
+
+def _fields(listed: Listed) -> dict[str, object]:
+    return {
+        "name": listed.name,
+        "title": listed.title or None,
+        "kind": listed.kind or None,
+        "inputTokens": listed.input_tokens,
+        "inUse": listed.in_use,
+        "whyNot": listed.why_not or None,
+    }

@@ -1,0 +1,359 @@
+"""What was found at the other end: a Sourcegraph instance, or a model server of one's own."""
+
+from collections.abc import Sequence
+
+from lsp_completions.credentials import CredentialOrigin
+from lsp_completions.diagnosis.steps import Step, failed, parted
+from lsp_completions.errors import CompletionsError, ConfigurationError
+from lsp_completions.pipeline.chats import family_for
+from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
+from lsp_completions.providers.base import Provider
+from lsp_completions.providers.model_lists import Listed
+from lsp_completions.providers.own_server import OwnServer
+from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.providers.sourcegraph_site import (
+    Attribution,
+    Kind,
+    ModelChoice,
+    Site,
+    Window,
+    enforces_attribution,
+    newest_api_version,
+    switched_off,
+)
+from lsp_completions.providers.sourcegraph_user import token_page
+from lsp_completions.settings import Settings
+from lsp_completions.sharing import AboutSharing
+
+NOT_SAID = "The instance did not say; completions are asked for all the same."
+
+
+# ---- a Sourcegraph instance
+
+
+def token_step(
+    origin: CredentialOrigin | None, endpoint: str, said: str | CompletionsError | None
+) -> Step:
+    """Where the token is from, and whose the instance `said` it is."""
+    source = "unknown" if origin is None else origin.sentence
+    details = {"source": source, "login": origin is not None and origin.is_login}
+    if isinstance(said, CompletionsError):
+        return _beginning(failed("token", said, user=None, **details), f"It is {source}.")
+    if said is None:
+        return Step(
+            name="token",
+            ok=False,
+            sentence="The instance does not know whose token this is, so it is not valid there.",
+            remedy=f"Create a new one at {token_page(endpoint)} and run `lsp-completions login`.",
+            details={"user": None, **details},
+            lines=(f"It is {source}.",),
+        )
+    return Step(
+        name="token", ok=True, sentence=f"{said}'s, {source}.", details={"user": said, **details}
+    )
+
+
+def _beginning(step: Step, line: str) -> Step:
+    return Step(
+        name=step.name,
+        ok=step.ok,
+        sentence=step.sentence,
+        remedy=step.remedy,
+        details=step.details,
+        lines=(line, *step.lines),
+    )
+
+
+def version_step(site: Site) -> Step:
+    """Which version of Sourcegraph it is."""
+    known = site.version is not None
+    return Step(
+        name="version",
+        ok=True if known else None,
+        sentence=f"Sourcegraph {site.version}." if known else NOT_SAID,
+        details={"version": site.version},
+    )
+
+
+def switch_step(site: Site) -> Step:
+    """Whether the administrator lets code be completed."""
+    config = site.client_config
+    details = {
+        "codyEnabled": None if config is None else config.cody_enabled,
+        "autoCompleteEnabled": None if config is None else config.completes,
+    }
+    if (reason := switched_off(site)) is not None:
+        sentence, remedy = parted(reason)
+        return Step(
+            name="switch",
+            ok=False,
+            sentence=sentence,
+            remedy=remedy or "Ask them to switch it on for you.",
+            details=details,
+        )
+    if config is None:
+        return Step(name="switch", ok=None, sentence=NOT_SAID, details=details)
+    sentence = "The administrator lets code be completed."
+    return Step(name="switch", ok=True, sentence=sentence, details=details)
+
+
+def attribution_step(site: Site) -> Step:
+    """What happens to code that stands in a public repository."""
+    config = site.client_config
+    if config is None:
+        return Step(name="attribution", ok=None, sentence=NOT_SAID, details={"mode": None})
+    mode = config.attribution
+    words = {
+        Attribution.NONE: "Not checked; text is shown as it comes.",
+        Attribution.PERMISSIVE: "Not enforced; text is shown as it comes.",
+        Attribution.ENFORCED: "Enforced: text is shown once the instance has looked at all of it.",
+    }
+    details = {"mode": mode.name.lower(), "enforced": enforces_attribution(site)}
+    return Step(name="attribution", ok=True, sentence=words[mode], details=details)
+
+
+def api_version_step(asked: Sourcegraph, site: Site, settings: Settings) -> Step:
+    """Which version of the completions API is spoken."""
+    newest = newest_api_version(site)
+    source = settings.source_of("apiVersion")
+    sentence = f"{asked.api_version}"
+    if source is not None:
+        sentence += f", as `apiVersion` says (from {source})"
+    if site.version is not None or site.client_config is not None:
+        sentence += f"; the instance speaks up to {newest}"
+    elif source is None:
+        sentence += ", which every instance speaks"
+    return Step(
+        name="apiVersion",
+        ok=True,
+        sentence=f"{sentence}.",
+        details={"apiVersion": asked.api_version, "newest": newest, "source": source},
+    )
+
+
+def model_step(
+    choice: ModelChoice | ConfigurationError, asked: Sourcegraph, settings: Settings
+) -> Step:
+    """Which model completes code, of what kind it is, and how much it reads."""
+    chosen = settings.model or None
+    if isinstance(choice, ConfigurationError):
+        return failed("model", choice, model=None, chosen=chosen)
+    family = _family(asked)
+    name = choice.model or choice.prompts_for
+    details = {
+        "model": name,
+        "chosen": chosen,
+        "kind": choice.kind.name.lower(),
+        "family": family,
+        "inputTokens": choice.window.input_tokens,
+        "outputTokens": choice.window.output_tokens,
+        "prefixChars": asked.limits.overridden(settings).prefix_chars,
+    }
+    source = settings.source_of("model")
+    whose = f"from {source}" if chosen and source else "the instance's own choice"
+    kind = "it is told in words what to write" if choice.kind is Kind.CHATS else "it fills in"
+    about = f"{name}, {whose}; {kind} (prompts for {family}){_window(choice.window)}."
+    if choice.notice is not None:
+        sentence, remedy = parted(choice.notice)
+        details["notice"] = choice.notice
+        return Step(
+            name="model",
+            ok=False,
+            sentence=sentence,
+            remedy=remedy,
+            details=details,
+            lines=("`lsp-completions models` lists those it has.",),
+        )
+    return Step(name="model", ok=True, sentence=about, details=details)
+
+
+def _family(provider: Provider) -> str:
+    return family_for(provider.prompts_for, chats=provider.chats).name
+
+
+def _window(window: Window) -> str:
+    if window.input_tokens is not None:
+        writes = f", writes {window.output_tokens:,}" if window.output_tokens else ""
+        return f"; reads {window.input_tokens:,} tokens{writes}"
+    return f"; reads {window.chars:,} characters" if window.chars else ""
+
+
+def filters_step(about: AboutSharing, host: str, trouble: CompletionsError | None) -> Step:
+    """Whether the instance's rules let the repository around here be sent to it."""
+    names = list(about.repositories)
+    of = " and ".join(names) or "no repository with a remote"
+    reason = about.reason
+    details = {
+        "repositories": names,
+        "filters": None if about.filters is None else list(about.filters),
+        "reason": None if reason is None else reason.name.lower(),
+    }
+    patterns = (f"They are: {', '.join(about.filters)}.",) if about.filters else ()
+
+    def step(ok: bool | None, sentence: str, remedy: str = "") -> Step:
+        return Step(
+            name="filters",
+            ok=ok,
+            sentence=sentence,
+            remedy=remedy,
+            details=details,
+            lines=() if ok and not patterns else (*patterns,),
+        )
+
+    match reason:
+        case None if about.filters:
+            return step(True, f"The instance's rules let {of} be sent.")
+        case None if names:
+            return step(True, f"The instance has no rules about repositories; this is {of}.")
+        case None:
+            return step(True, "The instance has no rules about repositories.")
+        case SkipReason.CONTEXT_FILTERS:
+            return step(
+                False,
+                f"The instance's rules keep {of} from being sent.",
+                f"Only the administrator of {host} can change that.",
+            )
+        case SkipReason.IN_NO_REPOSITORY:
+            return step(
+                False,
+                "The instance's rules go by repositories, and this is in none with a remote.",
+                "Work in a clone of a repository that the instance knows.",
+            )
+        case SkipReason.CONTEXT_FILTERS_UNKNOWN | SkipReason.UNDECIDED:
+            if trouble is not None:
+                return failed("filters", trouble, **details)
+            return step(
+                False,
+                "What the instance lets be sent was not known in time; nothing is sent without.",
+                "Try again in a minute; if it goes on, tell the instance's administrator.",
+            )
+        case _:
+            return step(None, "Not needed, since what is here is kept back anyway.")
+
+
+# ---- a model server of one's own
+
+
+def key_step(provider: OwnServer, settings: Settings) -> Step:
+    """Where the key is from."""
+    source = settings.source_of("apiKey")
+    sentence = "None is set." if provider.key is None else f"From {source or 'the settings'}."
+    return Step(name="key", ok=True, sentence=sentence, details={"source": source})
+
+
+def own_model_step(
+    provider: Provider, listed: Sequence[Listed] | CompletionsError | None, settings: Settings
+) -> Step:
+    """Which model is asked for, and whether the server has it; `None` is one without a list."""
+    host, name = provider.host, provider.model
+    source = settings.source_of("model")
+    # Where there is none, the server gives prompts their form.
+    family = _family(provider) if provider.prompts_for else None
+    whose = f"{name} (from {source})" if name else "none is named, so the server chooses"
+    details: dict[str, object] = {"model": name or None, "source": source, "family": family}
+    if isinstance(listed, CompletionsError):
+        return failed("model", listed, listed=None, **details)
+    if listed is None:
+        sentence = f"{whose}; {host} has no list to look it up in."
+        return Step(name="model", ok=None, sentence=sentence, details={"listed": None, **details})
+    details["listed"] = [each.name for each in listed]
+    used = next((each for each in listed if each.in_use), None)
+    if name and used is None:
+        return Step(
+            name="model",
+            ok=False,
+            sentence=f"{host} does not list the model {name}.",
+            remedy=provider.GET_MODEL if isinstance(provider, OwnServer) else "",
+            details=details,
+            lines=(f"It lists: {_some([each.name for each in listed])}.",),
+        )
+    if used is not None and used.why_not:
+        return Step(
+            name="model",
+            ok=False,
+            sentence=f"{used.name} may not complete code: {used.why_not}.",
+            remedy="Name another in the setting `model`.",
+            details=details,
+        )
+    window = ""
+    form = f" (prompts for {family})" if family is not None else ""
+    if used is not None and used.input_tokens is not None:
+        window = f"; reads {used.input_tokens:,} tokens"
+        details["inputTokens"] = used.input_tokens
+    return Step(
+        name="model",
+        ok=True,
+        sentence=f"{whose}; {host} has it{form}{window}."
+        if name
+        else f"{whose}; {host} has {_some([each.name for each in listed])}.",
+        details=details,
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return (", ".join(names[:5]) + more) or "none"
+
+
+# ---- a completion
+
+
+def completion_step(
+    outcome: Outcome | CompletionsError,
+    *,
+    first_text: float | None,
+    total: float,
+    asked: Provider,
+    answered: Provider,
+) -> Step:
+    """What came of one real completion, in seconds; `answered` may stand in for whom was asked."""
+    details: dict[str, object] = {
+        "firstTextMs": None if first_text is None else round(first_text * 1000),
+        "totalMs": round(total * 1000),
+        "provider": answered.name,
+        "model": answered.model or None,
+    }
+    instead = _instead(asked, answered)
+    if isinstance(outcome, CompletionsError):
+        return failed("completion", outcome, **details)
+    if isinstance(outcome, Skipped):
+        sentence, remedy = parted(outcome.reason.value)
+        if outcome.reason in (SkipReason.EMPTY, SkipReason.NOTHING_NEW):
+            # It works; what a model makes of two lines is another matter.
+            sentence = f"{answered.host} answered after {round(total * 1000)} ms, with nothing new."
+            return Step(
+                name="completion", ok=True, sentence=sentence, details=details, lines=instead
+            )
+        return Step(
+            name="completion",
+            ok=False,
+            sentence=sentence,
+            remedy=remedy,
+            details=details,
+            lines=instead,
+        )
+    assert isinstance(outcome, Suggested)
+    first = "" if first_text is None else f"First text after {round(first_text * 1000)} ms, "
+    sentence = f"{first}all of it after {round(total * 1000)} ms."
+    return Step(
+        name="completion",
+        ok=True,
+        sentence=sentence[:1].upper() + sentence[1:],
+        details=details,
+        lines=instead,
+    )
+
+
+def _instead(asked: Provider, answered: Provider) -> tuple[str, ...]:
+    """What was refused on the way, and left out from then on."""
+    if asked == answered:
+        return ()
+    if isinstance(asked, Sourcegraph) and isinstance(answered, Sourcegraph):
+        if asked.api_version != answered.api_version:
+            return (
+                f"It refused version {asked.api_version} of the completions API, "
+                f"so {answered.api_version} is spoken.",
+            )
+        if asked.model and not answered.model:
+            return (f"It refused the model {asked.model}, so its own one answers.",)
+    return ("It refused the first form of the request, and took another.",)
