@@ -80,6 +80,7 @@ class Generation:
         self._context = context
         self._reply = self._reply_reader()
         self._readers = 0
+        self._lingering: asyncio.TimerHandle | None = None
         self._ahead_of = 0
         self._news = asyncio.Event()
         self._attempt = back_off.attempt(provider.host)
@@ -107,12 +108,16 @@ class Generation:
     def reading(self) -> Iterator[None]:
         """As long as this is entered somebody waits for the text."""
         self._readers += 1
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
         try:
             yield
         finally:
             self._readers -= 1
             if not self._readers and not self.wanted and not self.ended:
-                asyncio.get_running_loop().call_later(UNWANTED, self._close_if_unwanted)
+                loop = asyncio.get_running_loop()
+                self._lingering = loop.call_later(UNWANTED, self._close_if_unwanted)
 
     def _close_if_unwanted(self) -> None:
         if not self._readers and not self.wanted:

@@ -86,6 +86,13 @@ def test_every_request_is_answered(editor: str, model: Model) -> None:
     assert score.answered == score.asked > 0
 
 
+def test_a_stream_that_is_wanted_again_and_again_is_not_given_up() -> None:
+    """In VS Code nobody waits for it between a key and the request after it."""
+    model = Model(tokens_a_second=10)
+    one = typed(WORD, model=model, hands=STEADY, most_keys=KEYS_OF_THE_WORD)
+    assert one.oracle.requests == 1
+
+
 def test_what_is_typed_as_suggested_is_asked_once() -> None:
     edit = drawn("line", "python", "def bill(items, rate):\n    «return total(items) * rate»\n")
     one = typed(edit, most_keys=len(edit.text) - 1)
