@@ -7,10 +7,10 @@ it is found by the text around its place, and no request is made.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 
 from lsp_completions.errors import NotAttributed
-from lsp_completions.generations import Generation, GivenUp
+from lsp_completions.generations import Generation, GivenUp, MadeRoom, SaidEnough
 from lsp_completions.pipeline import postprocess
 from lsp_completions.pipeline.anchor import Anchor, Typed, anchor_at, typed_around, typed_since
 from lsp_completions.pipeline.context import CursorContext
@@ -76,26 +76,55 @@ class Suggestion:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Piece:
-    """What a model says from one place on, as far as it makes one suggestion."""
+    """What a model says from one place on, as far as it makes one suggestion.
 
-    place: Place
+    It keeps the text around the place, and not the document.
+    """
+
+    place: InitVar[Place]
     generation: Generation
-    start: int = 0
-    """Where in all that the model says this piece begins."""
+    led: str = ""
+    """What the model has to say before this piece begins."""
+    asked: Key = field(init=False)
+    context: CursorContext = field(init=False)
+    mode: Mode = field(init=False)
     anchor: Anchor = field(init=False)
     suggestion: Suggestion | None = None
     """`None` while it is not known."""
+    early: bool = False
+    """Whole lines were shown before all was said: they are enough from now on."""
     shown: bool = False
     others: tuple[Suggestion, ...] = ()
     """What else the model would say, where the user wanted to know."""
 
-    def __post_init__(self) -> None:
-        self.anchor = anchor_at(self.place.document, self.place.cursor)
+    def __post_init__(self, place: Place) -> None:
+        self.asked, self.context, self.mode = place.key, place.context, place.mode
+        self.anchor = anchor_at(place.document, place.cursor)
+
+    @property
+    def key(self) -> Key:
+        """What it is good for; another provider may have taken over from the one asked."""
+        if self.asked.provider is self.generation.provider:
+            return self.asked
+        return replace(self.asked, provider=self.generation.provider)
+
+    @property
+    def start(self) -> int:
+        """Where in all that the model says this piece begins."""
+        return len(self.led)
 
     @property
     def said(self) -> str:
         """What the model has said from here on."""
         return self.generation.said[self.start :]
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether the model said what leads to this piece, or may yet."""
+        said = self.generation.said
+        if self.generation.said_all or len(said) >= len(self.led):
+            return said.startswith(self.led)
+        return self.led.startswith(said)
 
     def typed(self, now: Place) -> Typed | None:
         """What was typed since; `None` where something else happened, or the model says another."""
@@ -104,41 +133,38 @@ class Piece:
 
     def is_wanted_in(self, document: Document) -> bool:
         """Whether a document is as the piece wants it, wherever the cursor is in it by now."""
-        possible = typed_around(
-            self.anchor, self.place.document, self.place.cursor, document, replaced=self._replaced
-        )
+        possible = typed_around(self.anchor, document, replaced=self._replaced)
         return any(self.may_go_on(typed.text) for typed in possible)
 
     def may_go_on(self, typed: str) -> bool:
         """Whether the model said, or may yet say, what was typed, and goes on after it."""
         if self.suggestion is None:
-            return may_agree(self.said, typed, echo=self.place.context.line_prefix)
+            return self.may_begin and may_agree(self.said, typed, echo=self.context.line_prefix)
         text = self.suggestion.text
         if len(typed) < len(text) or not text:
             return text.startswith(typed)
-        return typed.startswith(text) and self.next_start(typed) is not None
+        return typed.startswith(text) and self.led_by(typed) is not None
 
-    def next_start(self, typed: str) -> int | None:
-        """Where in all that the model says the next piece begins, after `typed`.
+    def led_by(self, typed: str) -> str | None:
+        """What the model says before the piece that follows this one, after `typed`.
 
         `None` where the model says nothing there, or something else.
         """
         if self.suggestion is None or not (text := self.suggestion.text):
             return None
-        at = self.said.find(text, 0, len(text) + MOST_DROPPED)
-        if at < 0:
+        if (at := self._where(text)) is None:
             return None
         beyond, after = typed[len(text) :], self.said[at + len(text) :]
         if self.generation.said_all:
             goes_on = after.startswith(beyond) and after[len(beyond) :].strip() != ""
         else:
             goes_on = after.startswith(beyond) or beyond.startswith(after)
-        return self.start + at + len(typed) if goes_on else None
+        return self.generation.said[: self.start + at + len(text)] + beyond if goes_on else None
 
     def made_of(self, candidate: Candidate | None) -> Suggestion:
         """The suggestion that what the model said makes at this place."""
-        context = self.place.context
-        text = postprocess.finish(candidate.text, context, self.place.mode) if candidate else ""
+        context = self.context
+        text = postprocess.finish(candidate.text, context, self.mode) if candidate else ""
         edit = edit_for(text, context) if text else None
         if candidate is None:
             return Suggestion(text="", nothing=SkipReason.EMPTY)
@@ -146,16 +172,37 @@ class Piece:
             return Suggestion(text="", nothing=SkipReason.NOTHING_NEW)
         return Suggestion(
             text=edit.new_text,
-            replaced=edit.end - self.place.cursor,
+            replaced=edit.end - context.offset,
             complete=candidate.complete,
         )
 
     def settle(self, suggestion: Suggestion) -> None:
         """This is the suggestion; what the model says after it is kept for when it is accepted."""
         self.suggestion = suggestion
+        self.keep_ahead_of(suggestion)
+
+    def keep_ahead_of(self, suggestion: Suggestion) -> None:
+        """Keep what the model says after this, within bounds."""
         if text := suggestion.text:
-            at = max(self.said.find(text, 0, len(text) + MOST_DROPPED), 0)
+            at = self._where(text) or 0
             self.generation.keep_ahead_of(self.start + at + len(text))
+
+    def _where(self, text: str) -> int | None:
+        """Where a suggestion stands in what was said; `None` where the clean-up changed it.
+
+        Before it stands nothing but what the clean-up takes away. The same may stand there twice,
+        as in `a = a`: then it is the one that ends a line.
+        """
+        said, echo, found = self.said, self.context.line_prefix.strip(), None
+        at = said.find(text, 0, len(text) + MOST_DROPPED)
+        while at >= 0:
+            dropped = said[:at].strip()
+            if not dropped or dropped == echo or is_fence(dropped):
+                if not said[at + len(text) :].partition("\n")[0].strip():
+                    return at
+                found = at if found is None else found
+            at = said.find(text, at + 1, len(text) + MOST_DROPPED)
+        return found
 
     @property
     def _replaced(self) -> int:
@@ -169,7 +216,8 @@ def rest_of(suggestion: Suggestion, typed: Typed, now: Place) -> Edit | None:
         return None
     if typed.added:
         # What the editor has closed by itself is closed once.
-        return edit_for(rest, now.context)
+        rest = postprocess.fit_below(rest, now.context)
+        return edit_for(rest, now.context) if rest else None
     return Edit(start=now.cursor, end=now.cursor + suggestion.replaced, new_text=rest)
 
 
@@ -195,8 +243,8 @@ class Memory:
 
     def add(self, piece: Piece) -> Piece:
         """Remember a piece; returns it."""
-        pieces = self._pieces.setdefault(piece.place.key.document, [])
-        self._pieces.move_to_end(piece.place.key.document)
+        pieces = self._pieces.setdefault(piece.asked.document, [])
+        self._pieces.move_to_end(piece.asked.document)
         pieces.insert(0, piece)
         del pieces[MOST_PER_DOCUMENT:]
         while len(self._pieces) > MOST_DOCUMENTS:
@@ -205,7 +253,7 @@ class Memory:
 
     def drop(self, piece: Piece) -> None:
         """Forget a piece that came to nothing."""
-        pieces = self._pieces.get(piece.place.key.document, [])
+        pieces = self._pieces.get(piece.asked.document, [])
         if piece in pieces:
             pieces.remove(piece)
 
@@ -222,9 +270,15 @@ class Memory:
                 waiting.append(piece)
             elif (text := piece.suggestion.text) == "" or len(typed.text) < len(text):
                 return [piece]
-            elif (start := piece.next_start(typed.text)) is not None:
-                following = Piece(place=place, generation=piece.generation, start=start)
-                return [self.add(following)]
+            elif any(each.generation is piece.generation for each in waiting):
+                continue  # the piece that follows it is waited for already
+            elif (led := piece.led_by(typed.text)) is not None:
+                following = Piece(place=place, generation=piece.generation, led=led)
+                if piece.generation.error is not None:
+                    look(following)
+                    if following.suggestion is None:
+                        continue  # half a line, of which no more comes
+                return [self.add(following), *waiting]
         return waiting
 
     def changed(self, document: str, now: Document) -> None:
@@ -242,9 +296,13 @@ class Memory:
 
     def _usable(self, key: Key) -> Iterator[Piece]:
         for piece in list(self._pieces.get(key.document, [])):
-            if piece.suggestion is None and piece.generation.error is not None:
-                self.drop(piece)
-            elif piece.place.key == key:
+            if piece.suggestion is None and (error := piece.generation.error) is not None:
+                if piece.early or isinstance(error, SaidEnough):
+                    look(piece)
+                if piece.suggestion is None:
+                    self.drop(piece)
+                    continue
+            if piece.key == key:
                 yield piece
 
 
@@ -254,7 +312,8 @@ async def known(
     """Wait for the suggestion of a piece, which has to go on fitting what was `typed`.
 
     From `enough_at` on, a time of the event loop, the whole lines so far are enough; at `ends`
-    they have to be. Raises `Diverged`, what ended the stream early, or `TimeoutError`, each with
+    they have to be. Raises `Diverged`, what ended the stream early (`MadeRoom` among it), or
+    `TimeoutError`, each with
     nothing to show for it.
     """
     with piece.generation.reading():
@@ -263,11 +322,12 @@ async def known(
             if piece.suggestion is not None:
                 break
             if (error := piece.generation.error) is not None:
-                raise Diverged if isinstance(error, GivenUp) else error
+                given_up = isinstance(error, GivenUp) and not isinstance(error, MadeRoom)
+                raise Diverged if given_up else error
             if not piece.may_go_on(typed):
                 raise Diverged
             early = piece.generation.provider.shows_early
-            late = early and enough_at is not None and _now() >= enough_at
+            late = early and (piece.early or (enough_at is not None and _now() >= enough_at))
             if late and (suggestion := _so_far(piece)) is not None:
                 return suggestion
             try:
@@ -287,6 +347,8 @@ async def known(
 def look(piece: Piece) -> None:
     """Make the suggestion, if enough was said for it and it may be shown by now."""
     generation = piece.generation
+    if not generation.said.startswith(piece.led):
+        return
     if isinstance(generation.error, NotAttributed):
         piece.settle(Suggestion(text="", nothing=SkipReason.NOT_ATTRIBUTED))
         return
@@ -309,12 +371,16 @@ def _so_far(piece: Piece) -> Suggestion | None:
     collector = _collector(piece)
     candidate = collector.feed(Chunk(text=piece.said)) or collector.end(cut_off=True)
     suggestion = piece.made_of(candidate)
-    return suggestion if suggestion.text else None
+    if not suggestion.text:
+        return None
+    piece.early = True
+    piece.keep_ahead_of(suggestion)
+    return suggestion
 
 
 def _collector(piece: Piece) -> Collector:
-    place = piece.place
-    return Collector(place.context, place.mode, markers=piece.generation.prompt.special_tokens)
+    markers = piece.generation.prompt.special_tokens
+    return Collector(piece.context, piece.mode, markers=markers)
 
 
 def _first_of(*times: float | None) -> float | None:

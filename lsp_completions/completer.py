@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lsp_completions.cache import Diverged, Key, Memory, Piece, Place, Suggestion, known, rest_of
 from lsp_completions.errors import CompletionsError
-from lsp_completions.generations import Generations
+from lsp_completions.generations import Generations, MadeRoom
 from lsp_completions.pipeline.anchor import Typed
 from lsp_completions.pipeline.asking import why_not_ask
 from lsp_completions.pipeline.chats import family_for
@@ -175,7 +175,8 @@ async def complete(
                     if refusal is not None:
                         return Skipped(reason=refusal)
                     usual_wait = generations.usual_wait(provider)
-                    await asyncio.sleep(pause_before(context, provider, settings, usual_wait))
+                    async with asyncio.timeout_at(ends):
+                        await asyncio.sleep(pause_before(context, provider, settings, usual_wait))
                 # Who said no lately is not asked again at every key.
                 async with asyncio.timeout_at(ends):
                     rest = await generations.back_off.rest(provider.host, by_hand=request.by_hand)
@@ -196,8 +197,11 @@ async def complete(
             )
             break
         except Diverged:
-            if (now := request.current()) is not None:
-                memory.changed(place.key.document, now)
+            if (now := request.current()) is None:
+                return Skipped(reason=SkipReason.MOVED_ON)
+            memory.changed(place.key.document, now)
+        except MadeRoom:
+            return Skipped(reason=SkipReason.MOVED_ON)
         except TimeoutError:
             return Skipped(reason=SkipReason.TOO_SLOW)
     else:

@@ -36,7 +36,15 @@ MOST = 4
 
 
 class GivenUp(ProviderError):
-    """We hung up: nobody wanted the rest."""
+    """We hung up: nobody wanted the rest. Never told to a user."""
+
+
+class MadeRoom(GivenUp):
+    """We hung up, as somebody asked for something newer."""
+
+
+class SaidEnough(GivenUp):
+    """We hung up on a model that may have had more to say; its last line may be half of one."""
 
 
 class Generation:
@@ -80,7 +88,8 @@ class Generation:
         self._context = context
         self._reply = self._reply_reader()
         self._readers = 0
-        self._lingering: asyncio.TimerHandle | None = None
+        self._was_read = False
+        self._unwanted = self._soon_unwanted()
         self._ahead_of = 0
         self._news = asyncio.Event()
         self._attempt = back_off.attempt(provider.host)
@@ -91,12 +100,13 @@ class Generation:
 
         Raises what ended the stream early, once all that came before has been read.
         """
-        while index >= len(self._chunks):
-            if self.error is not None:
-                raise self.error
-            if self.ended:
-                return None
-            await self._news.wait()
+        with self.reading():
+            while index >= len(self._chunks):
+                if self.error is not None:
+                    raise self.error
+                if self.ended:
+                    return None
+                await self._news.wait()
         return self._chunks[index]
 
     async def news(self) -> None:
@@ -108,19 +118,20 @@ class Generation:
     def reading(self) -> Iterator[None]:
         """As long as this is entered somebody waits for the text."""
         self._readers += 1
-        if self._lingering is not None:
-            self._lingering.cancel()
-            self._lingering = None
+        self._was_read = True
+        self._unwanted.cancel()
         try:
             yield
         finally:
             self._readers -= 1
-            if not self._readers and not self.wanted and not self.ended:
-                loop = asyncio.get_running_loop()
-                self._lingering = loop.call_later(UNWANTED, self._close_if_unwanted)
+            if not self._readers and not self.ended:
+                self._unwanted = self._soon_unwanted()
+
+    def _soon_unwanted(self) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(UNWANTED, self._close_if_unwanted)
 
     def _close_if_unwanted(self) -> None:
-        if not self._readers and not self.wanted:
+        if not self.wanted:
             self.close()
 
     @property
@@ -130,8 +141,8 @@ class Generation:
 
     @property
     def is_read(self) -> bool:
-        """Somebody waits for the text."""
-        return self._readers > 0
+        """Somebody waits for the text, or is about to."""
+        return self._readers > 0 or not self._was_read
 
     def keep_ahead_of(self, length: int) -> None:
         """A suggestion ends after `length` characters: what follows it is kept, within bounds."""
@@ -143,7 +154,7 @@ class Generation:
             # Read to its end, so that the next request finds the connection warm.
             asyncio.get_running_loop().call_later(LINGER, self.hang_up)
         elif self._said_enough():
-            self._end(None)
+            self._end(SaidEnough("The model had said enough."))
             self.hang_up()
 
     def _said_enough(self) -> bool:
@@ -151,12 +162,12 @@ class Generation:
             return False
         return self.said.count("\n", self._ahead_of) > LINES_AHEAD
 
-    def close(self) -> None:
+    def close(self, why: type[GivenUp] = GivenUp) -> None:
         """Hang up. Returns at once; after the end, or a second time, it does nothing."""
         if self.ended:
             return
         self._attempt.given_up()
-        self._end(GivenUp("The request to the provider was given up."))
+        self._end(why("The request to the provider was given up."))
         if not self._chunks and self.provider.finishes_reading:
             self.abandoned = True
         elif self._chunks and self._chunks[-1].finish is not None:
@@ -174,6 +185,10 @@ class Generation:
         try:
             while not await self._tried():
                 pass
+        except asyncio.CancelledError:
+            # Hung up on after the model had said all.
+            self._end(None)
+            raise
         except CompletionsError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - one broken reply ends one request
@@ -218,7 +233,10 @@ class Generation:
             async for event in events:
                 if (chunk := self.provider.chunk(event)) is not None:
                     self._take(chunk)
-                if (self.abandoned and self._chunks) or self._said_enough():
+                if self.abandoned and self._chunks:
+                    return
+                if self._said_enough():
+                    self._end(None if self.finish else SaidEnough("The model had said enough."))
                     return
 
     def _take(self, chunk: Chunk) -> None:
@@ -272,6 +290,7 @@ class Generation:
             self._flush()
             self.ended = True
             self.error = error
+            self._unwanted.cancel()
             self._tell()
 
     def _tell(self) -> None:
@@ -348,7 +367,7 @@ class Generations:
         else:
             surplus = sorted(alive, key=lambda each: each.is_read)[: max(0, len(alive) - MOST + 1)]
         for generation in surplus:
-            generation.close()
+            generation.close(MadeRoom)
 
     def _ended(self, generation: Generation) -> None:
         self._running.pop(generation, None)
@@ -373,10 +392,16 @@ class Generations:
             await asyncio.wait([generation.task for generation in running])
 
     def _stop_reading_what_is_not_part_of(self, prompt: Prompt) -> None:
-        """An abandoned prompt is worth reading on only where this one goes on from there."""
-        for generation in self._running:
-            if generation.abandoned and not prompt.prefix.startswith(generation.prompt.prefix):
+        """An abandoned prompt is worth reading on only where this one goes on from there.
+
+        One of them is being read, the oldest; the others would only stand in its line.
+        """
+        is_reading = False
+        for generation in [each for each in self._running if each.abandoned]:
+            if is_reading or not prompt.prefix.startswith(generation.prompt.prefix):
                 generation.hang_up()
+            else:
+                is_reading = True
 
 
 def successor(provider: Provider, instead: Mapping[Provider, Provider]) -> Provider:

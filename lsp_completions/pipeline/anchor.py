@@ -24,6 +24,10 @@ class Anchor:
     after: str
     at_top: bool
     at_bottom: bool
+    offset: int
+    """Where it was."""
+    length: int
+    """How long the document was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ def anchor_at(document: Document, offset: int) -> Anchor:
         after=after,
         at_top=start == 0,
         at_bottom=end == document.length and len(lines) <= LINES_AFTER + 1,
+        offset=offset,
+        length=document.length,
     )
 
 
@@ -87,16 +93,11 @@ def typed_since(
     return None
 
 
-def typed_around(
-    anchor: Anchor, then: Document, offset: int, now: Document, *, replaced: int = 0
-) -> Iterator[Typed]:
-    """All that `typed_since` may be, where nobody says where the cursor is now.
-
-    `offset` is the anchor's in the document as it was `then`.
-    """
-    moved = offset + now.length - then.length
+def typed_around(anchor: Anchor, now: Document, *, replaced: int = 0) -> Iterator[Typed]:
+    """All that `typed_since` may be, where nobody says where the cursor is now."""
+    moved = anchor.offset + now.length - anchor.length
     # Up to `moved` stands what was typed, and perhaps what the editor put after the cursor.
-    for cursor in dict.fromkeys((moved, offset, *range(moved - 1, moved - _MOST_ADDED, -1))):
+    for cursor in dict.fromkeys((moved, anchor.offset, *range(moved - 1, moved - _MOST_ADDED, -1))):
         if 0 <= cursor <= now.length:
             typed = typed_since(anchor, now, cursor, replaced=replaced)
             if typed is not None:

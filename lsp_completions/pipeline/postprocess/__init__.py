@@ -47,3 +47,10 @@ def finish(text: str, context: CursorContext, mode: Mode) -> str:
     for step in END:
         text = step(text, context)
     return text
+
+
+def fit_below(text: str, context: CursorContext) -> str:
+    """The rest of a text that was shown already, made to fit what stands below by now."""
+    for step in END:
+        text = step(text, context)
+    return text

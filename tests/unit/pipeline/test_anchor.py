@@ -61,7 +61,7 @@ def test_what_was_typed_at_a_place(
     anchor = anchor_at(before, offset)
     assert typed_since(anchor, after, place) == expected
     if expected is not None:
-        assert expected in list(typed_around(anchor, before, offset, after))
+        assert expected in list(typed_around(anchor, after))
 
 
 def test_what_happens_far_away_changes_nothing() -> None:

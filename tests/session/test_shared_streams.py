@@ -1,0 +1,274 @@
+"""A stream shared by requests that come and go: what it is good for, and when it is hung up on."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from lsp_completions.cache import Place
+from lsp_completions.completer import ENOUGH_AFTER
+from lsp_completions.generations import LINGER, UNWANTED
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.outcome import Skipped, SkipReason, Suggested
+from lsp_completions.pipeline.uris import document_key
+from lsp_completions.providers.base import Event
+from tests.evaluation.virtual_time import run
+from tests.session import test_typing_along
+from tests.support.cursor import apply
+
+
+class Desk(test_typing_along.Desk):
+    def __init__(
+        self, drawn: str, *, language: str = "python", uri: str = "file:///w/a.py"
+    ) -> None:
+        super().__init__(drawn)
+        self.document = Document.open(uri, language, 1, self.document.text)
+
+
+def finish(stream: test_typing_along.Stream) -> None:
+    """The model says that it has no more to say; the connection stays open."""
+    data = json.dumps({"deltaText": "", "stopReason": "stop"})
+    stream._events.put_nowait(Event(name="completion", data=data))
+
+
+def in_virtual_time(test: Coroutine[Any, Any, None]) -> None:
+    run(test)
+
+
+async def settled(turns: int = 20) -> None:
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+
+def test_what_is_typed_beyond_the_words_so_far_is_compared_with_those_that_come() -> None:
+    async def test() -> None:
+        desk = Desk("def f():\n    a = <cursor>\n")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says("1\n")
+        desk.accepts(await asked)
+        # The model has said no more than the line's end, and says another line than this.
+        desk.types("\n    if a:\n        ")
+        asked = desk.asks()
+        await settled()
+        stream.says("    return a\n    # the end of it all\n\n")
+        stream.ends()
+        other = await desk.stream(1)
+        other.says("pass\n")
+        outcome = await asked
+        assert isinstance(outcome, Suggested)
+        assert apply(outcome.document.text, outcome.edits[0]) == (
+            "def f():\n    a = 1\n    if a:\n        pass\n"
+        )
+
+    in_virtual_time(test())
+
+
+def test_the_piece_that_follows_is_made_once() -> None:
+    async def test() -> None:
+        desk = Desk("def f():\n    a = <cursor>\n")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says("1\n")
+        desk.accepts(await asked)
+        key = document_key(desk.document.uri)
+        waiting = [desk.asks() for _ in range(5)]
+        await settled()
+        assert len(desk.memory._pieces[key]) == 2
+        stream.says("    return a\n\n")
+        stream.ends()
+        outcomes = await asyncio.gather(*waiting)
+        assert len(set(outcomes)) == 1
+        assert isinstance(outcomes[0], Suggested)
+
+    in_virtual_time(test())
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said", "expected"),
+    [
+        pytest.param("    a = <cursor>\n", "    a = a\n    b = 1\n\n", "\n    b = 1", id="twice"),
+        pytest.param("x = <cursor>\n", "1\n1 = 2\n\n", "\n1 = 2", id="first word"),
+    ],
+)
+def test_what_follows_begins_where_the_suggestion_ends(
+    drawn: str, said: str, expected: str
+) -> None:
+    async def test() -> None:
+        desk = Desk(drawn)
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says(said)
+        stream.ends()
+        desk.accepts(await asked)
+        outcome = await desk.asks()
+        assert isinstance(outcome, Suggested)
+        assert outcome.edits[0].new_text == expected
+
+    in_virtual_time(test())
+
+
+def test_half_a_line_of_a_stream_we_hung_up_on_is_not_shown() -> None:
+    async def test() -> None:
+        desk = Desk("def f():\n    a = <cursor>\n")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says("1\n" + "".join(f"    b{line} = 1\n" for line in range(3)) + "\n    ret")
+        desk.accepts(await asked)
+        await settled()
+        assert desk.generations.running(document_key(desk.document.uri)) == []
+        for _ in range(4):
+            asked = desk.asks()
+            await settled()
+            if not asked.done():
+                break
+            desk.accepts(await asked)
+        assert "ret" not in desk.document.text
+        assert len(desk.streams) == 2
+        desk.streams[1].ends()
+        await asked
+
+    in_virtual_time(test())
+
+
+def test_a_reader_that_came_back_has_all_its_time_again() -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        desk.asks().cancel()
+        first = desk.asks()
+        stream = await desk.stream()
+        first.cancel()
+        await asyncio.sleep(UNWANTED * 0.7)
+        second = desk.asks()
+        await settled()
+        second.cancel()
+        await asyncio.sleep(UNWANTED * 0.7)
+        assert not stream.hung_up.is_set()
+        await asyncio.sleep(UNWANTED * 0.4)
+        assert stream.hung_up.is_set()
+
+    in_virtual_time(test())
+
+
+def test_a_stream_whose_request_was_cancelled_at_once_is_closed() -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        asked = desk.asks()
+        while not desk.generations._running:  # noqa: ASYNC110 - nothing to be told by
+            await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.sleep(2 * UNWANTED)
+        assert not desk.generations._running
+
+    in_virtual_time(test())
+
+
+def test_a_stream_that_lingers_after_its_last_word_has_ended() -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says("1\n")
+        await asked
+        (generation,) = desk.generations._running
+        finish(stream)
+        await asyncio.sleep(2 * LINGER)
+        assert stream.hung_up.is_set() == generation.ended
+        assert generation.error is None
+
+    in_virtual_time(test())
+
+
+def test_what_was_shown_for_want_of_time_is_shown_at_the_next_key_too() -> None:
+    async def test() -> None:
+        desk = Desk("def f():\n    <cursor>\n")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says("a = 1\n    b = 2\n    ret")
+        await asyncio.sleep(ENOUGH_AFTER + 0.1)
+        before = await asked
+        assert isinstance(before, Suggested)
+        assert before.edits[0].new_text == "a = 1\n    b = 2"
+        for wait in (0.0, 2 * UNWANTED):
+            await asyncio.sleep(wait)
+            desk.types("a" if not wait else " ")
+            began = asyncio.get_running_loop().time()
+            outcome = await desk.asks()
+            assert isinstance(outcome, Suggested)
+            assert apply(outcome.document.text, outcome.edits[0]) == (
+                "def f():\n    a = 1\n    b = 2\n"
+            )
+            assert asyncio.get_running_loop().time() - began < 0.1
+        assert len(desk.streams) == 1
+        await desk.generations.aclose()
+
+    in_virtual_time(test())
+
+
+@pytest.mark.parametrize(
+    ("said", "typed", "closes", "expected"),
+    [
+        pytest.param(
+            "{\n    return 1;\n}\n", "{\n    ", "\n}", "{\n    return 1;\n}", id="a block"
+        ),
+        pytest.param(
+            "{\n    call(1);\n    return 1;\n}\n",
+            "{\n    ca",
+            "\n}",
+            "{\n    call(1);\n    return 1;\n}",
+            id="into the middle",
+        ),
+    ],
+)
+def test_the_line_that_an_editor_closes_a_block_with_stands_once(
+    said: str, typed: str, closes: str, expected: str
+) -> None:
+    async def test() -> None:
+        desk = Desk("if (x) <cursor>\n", language="javascript")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says(said)
+        stream.ends()
+        await asked
+        desk.types(typed, closes=closes)
+        assert await desk.sees() == f"if (x) {expected}\n"
+        assert len(desk.streams) == 1
+
+    in_virtual_time(test())
+
+
+def test_a_document_that_comes_whole_at_each_key_is_not_kept_whole() -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        desk.asks()
+        await desk.stream()
+        (piece,) = desk.memory._pieces[document_key(desk.document.uri)]
+        assert not any(
+            isinstance(getattr(piece, name), Document | Place) for name in piece.__slots__
+        )
+        await desk.generations.aclose()
+
+    in_virtual_time(test())
+
+
+def test_requests_of_several_documents_do_not_push_each_other_out_in_turn() -> None:
+    async def test() -> None:
+        desks = [Desk("x = <cursor>\n", uri=f"file:///w/{number}.py") for number in range(6)]
+        for desk in desks[1:]:
+            desk.generations = desks[0].generations
+        asked = []
+        for desk in desks:
+            asked.append(desk.asks())
+            await settled()
+        assert sum(len(desk.streams) for desk in desks) == len(desks[0].streams) == 6
+        assert [task.done() for task in asked] == [True, True, False, False, False, False]
+        assert asked[0].result() == Skipped(reason=SkipReason.MOVED_ON)
+        for stream in desks[0].streams:
+            stream.says("1\n")
+        outcomes = await asyncio.gather(*asked[2:])
+        assert all(isinstance(outcome, Suggested) for outcome in outcomes)
+        await desks[0].generations.aclose()
+
+    in_virtual_time(test())
