@@ -27,8 +27,8 @@ from lsp_completions.errors import (
     UnknownApiVersion,
     UnsupportedEditor,
 )
-from lsp_completions.network import is_loopback
 from lsp_completions.providers.retry_after import in_words
+from lsp_completions.transport.network import is_loopback
 
 LIMIT_FIRST, LIMIT_MOST = 30.0, 900.0  # seconds after a limit that names no time; doubled each time
 NAMED_MOST = 3600.0  # seconds; who is a month away may well have been mistaken

@@ -8,10 +8,16 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lsp_completions import model_files
-from lsp_completions.credentials import AtHand, Credentials, FromKeyring, Source, source_of
+from lsp_completions.credentials.credential import (
+    AtHand,
+    Credentials,
+    FromKeyring,
+    Source,
+    source_of,
+)
 from lsp_completions.errors import ConfigurationError, NoCredential, SwitchedOff
-from lsp_completions.local_model import LocalModel
+from lsp_completions.local_model import files as model_files
+from lsp_completions.local_model.client import LocalModel
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.choice import half_set_up, provider_for
 from lsp_completions.providers.local import Local

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, at_hand, complete
-from lsp_completions.context_filters import ContextFilters
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.model_loading import LONGEST, ModelLoading
-from lsp_completions.network import network_of
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.markers import without_unfinished_marker
@@ -23,9 +21,11 @@ from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.settings import Settings
-from lsp_completions.sharing import Gate, Permission
+from lsp_completions.sharing.context_filters import ContextFilters
+from lsp_completions.sharing.gate import Gate, Permission
 from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport.network import network_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_completions import __version__, convert
-from lsp_completions.approvals import Approvals
 from lsp_completions.backend import Backend
 from lsp_completions.cache import Memory
 from lsp_completions.completer import Request, Selection, complete
@@ -28,14 +27,14 @@ from lsp_completions.configuration import (
     editor_layers,
     section,
 )
-from lsp_completions.context_filters import ContextFilters
+from lsp_completions.configuration.approvals import Approvals
+from lsp_completions.configuration.in_force import Question, put_in_force
+from lsp_completions.configuration.places import Places, Read
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
+from lsp_completions.credentials.logins import Logins
 from lsp_completions.errors import CompletionsError, InvalidParams, NotAuthorized, TimedOut
 from lsp_completions.generations import Generations
-from lsp_completions.in_force import Question, put_in_force
-from lsp_completions.logins import Logins
 from lsp_completions.model_loading import ModelLoading
-from lsp_completions.network import network_of
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
@@ -47,15 +46,16 @@ from lsp_completions.pipeline.outcome import (
     Suggested,
 )
 from lsp_completions.pipeline.uris import display_path, document_key
-from lsp_completions.places import Places, Read
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.session import Documents, Suggestions, TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
-from lsp_completions.sharing import Gate, Permission
+from lsp_completions.sharing.context_filters import ContextFilters
+from lsp_completions.sharing.gate import Gate, Permission
 from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport.network import network_of
 
 logger = logging.getLogger(__name__)
 

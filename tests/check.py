@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lsp_completions import schema, settings
+from lsp_completions import settings
+from lsp_completions.configuration import schema
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -20,11 +20,11 @@ from lsp_completions import __version__
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.screen import can_draw, visible
 from lsp_completions.configuration import config_file
+from lsp_completions.configuration.in_force import put_in_force
+from lsp_completions.configuration.places import Places
 from lsp_completions.diagnosis.examination import Subject, examine
 from lsp_completions.diagnosis.steps import Step
 from lsp_completions.errors import InvalidParams
-from lsp_completions.in_force import put_in_force
-from lsp_completions.places import Places
 
 NARROWEST, WIDEST = 40, 100  # columns; longer lines are hard to read
 ALL_GOOD = (

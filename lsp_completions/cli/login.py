@@ -12,20 +12,20 @@ from urllib.parse import urlsplit
 
 import click
 
-from lsp_completions import keychain
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.configuration import load_user_layers
-from lsp_completions.credentials import origin_of
+from lsp_completions.configuration.in_force import put_in_force
+from lsp_completions.credentials import keychain
+from lsp_completions.credentials.credential import origin_of
+from lsp_completions.credentials.logins import Login, Logins, how_protected
 from lsp_completions.errors import ConfigurationError, InvalidParams, NotAuthorized, Refused
-from lsp_completions.in_force import put_in_force
 from lsp_completions.kinds import Address, Secret, Token
-from lsp_completions.logins import Login, Logins, how_protected
-from lsp_completions.network import network_of
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_user import question, token_page, user_in
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport.network import network_of
 
 LONGEST = 64 * 1024  # characters read of what is piped in; a token has some dozens
 TIMEOUTS = Timeouts(connect=10.0, first_event=20.0, total=20.0)  # a person is there and sees it

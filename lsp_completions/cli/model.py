@@ -2,9 +2,9 @@
 
 import click
 
-from lsp_completions import model_files
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
+from lsp_completions.local_model import files as model_files
 
 
 def install() -> Exit:

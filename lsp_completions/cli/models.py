@@ -13,10 +13,10 @@ from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import visible
 from lsp_completions.configuration import config_file
+from lsp_completions.configuration.in_force import put_in_force
+from lsp_completions.configuration.places import Places
 from lsp_completions.diagnosis.listing import models_for
 from lsp_completions.errors import CompletionsError
-from lsp_completions.in_force import put_in_force
-from lsp_completions.places import Places
 from lsp_completions.providers.model_lists import Listed
 
 

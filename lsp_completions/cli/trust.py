@@ -4,7 +4,7 @@ import click
 
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
-from lsp_completions.trust import distrust, read_origin, trust, trusted
+from lsp_completions.configuration.trust import distrust, read_origin, trust, trusted
 
 
 def add(address: str) -> Exit:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lsp_completions.credentials import CredentialOrigin
+from lsp_completions.credentials.credential import CredentialOrigin
 from lsp_completions.diagnosis.steps import Step, failed, parted
 from lsp_completions.errors import CompletionsError, ConfigurationError
 from lsp_completions.pipeline.chats import family_for
@@ -23,7 +23,7 @@ from lsp_completions.providers.sourcegraph_site import (
 )
 from lsp_completions.providers.sourcegraph_user import token_page
 from lsp_completions.settings import Settings
-from lsp_completions.sharing import AboutSharing
+from lsp_completions.sharing.gate import AboutSharing
 
 NOT_SAID = "The instance did not say; completions are asked for all the same."
 

@@ -14,11 +14,12 @@ from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from lsp_completions import model_files
 from lsp_completions.backend import Backend
 from lsp_completions.completer import Request, at_hand, complete
-from lsp_completions.context_filters import ContextFilters
-from lsp_completions.credentials import AtHand, Credentials, Source, origin_of, source_of
+from lsp_completions.configuration.in_force import InForce, tell
+from lsp_completions.configuration.places import Read
+from lsp_completions.credentials.credential import AtHand, Credentials, Source, origin_of, source_of
+from lsp_completions.credentials.logins import Logins
 from lsp_completions.diagnosis import at_the_other_end as other_end
 from lsp_completions.diagnosis import on_the_way as way
 from lsp_completions.diagnosis import on_this_machine as here
@@ -38,16 +39,13 @@ from lsp_completions.errors import (
     Unreachable,
 )
 from lsp_completions.generations import Generations
-from lsp_completions.gguf import fim_tokens
-from lsp_completions.in_force import InForce, tell
-from lsp_completions.local_model import log_file
-from lsp_completions.logins import Logins
+from lsp_completions.local_model import files as model_files
+from lsp_completions.local_model.client import log_file
+from lsp_completions.local_model.gguf import fim_tokens
 from lsp_completions.model_loading import ModelLoading
-from lsp_completions.network import is_loopback, network_of, place
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome
 from lsp_completions.pipeline.templates import family_of, family_with
-from lsp_completions.places import Read
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.choice import provider_for
 from lsp_completions.providers.local import Local
@@ -62,9 +60,11 @@ from lsp_completions.providers.sourcegraph_site import (
 )
 from lsp_completions.providers.sourcegraph_user import question, user_in
 from lsp_completions.settings import Problem, Settings
-from lsp_completions.sharing import Gate
+from lsp_completions.sharing.context_filters import ContextFilters
+from lsp_completions.sharing.gate import Gate
 from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport.network import is_loopback, network_of, place
 
 MOST = 26.0  # seconds for everything; a person watches
 CREDENTIAL = 8.0  # seconds; a command or a keyring may ask its owner for a password

@@ -3,11 +3,10 @@
 import asyncio
 from contextlib import AsyncExitStack
 
-from lsp_completions import model_files
-from lsp_completions.credentials import AtHand, Credentials, source_of
+from lsp_completions.credentials.credential import AtHand, Credentials, source_of
 from lsp_completions.diagnosis.asking import answer_to
 from lsp_completions.errors import ConfigurationError, UnexpectedReply
-from lsp_completions.network import Report, network_of
+from lsp_completions.local_model import files as model_files
 from lsp_completions.providers.choice import provider_for
 from lsp_completions.providers.local import Local
 from lsp_completions.providers.model_lists import (
@@ -22,6 +21,7 @@ from lsp_completions.providers.sourcegraph_user import question
 from lsp_completions.settings import Settings
 from lsp_completions.site import Sites
 from lsp_completions.transport import Transport
+from lsp_completions.transport.network import Report, network_of
 
 SECONDS = 10.0  # for each answer; a person watches
 

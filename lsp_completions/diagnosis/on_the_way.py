@@ -6,7 +6,7 @@ from datetime import datetime
 
 from lsp_completions.diagnosis.steps import Step, failed, parted
 from lsp_completions.errors import CompletionsError
-from lsp_completions.proxies import Proxy
+from lsp_completions.transport.proxies import Proxy
 
 SOON = 14  # days before its end that a certificate is worth a word
 

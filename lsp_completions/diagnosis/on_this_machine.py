@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lsp_completions.configuration.in_force import Told
 from lsp_completions.diagnosis.steps import Step, failed, parted
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.in_force import Told
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.templates import FimTokens
 from lsp_completions.settings import Api, Problem, Settings

@@ -14,7 +14,7 @@ from typing import Any
 import pyte
 import pytest
 
-from lsp_completions.model_files import is_available
+from lsp_completions.local_model.files import is_available
 from tests.support.cursor import cursor
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import (

@@ -19,10 +19,10 @@ import httpx
 import pytest
 import trustme
 
-from lsp_completions.connections import OverPool, ReapingPool
-from lsp_completions.network import Network
 from lsp_completions.providers.base import HttpRequest
 from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport.connections import OverPool, ReapingPool
+from lsp_completions.transport.network import Network
 from tests.support.sourcegraph import TOKEN, Answer, Gate, Reply, Script, StandIn, json_page
 
 POOL = 10

@@ -23,7 +23,7 @@ from lsp_completions.completer import Request, at_hand, complete
 from lsp_completions.errors import CompletionsError
 from lsp_completions.generations import Generations
 from lsp_completions.kinds import Secret
-from lsp_completions.model_files import is_available
+from lsp_completions.local_model.files import is_available
 from lsp_completions.pipeline.document import Document
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph

@@ -18,12 +18,12 @@ from typing import Any
 import httpx
 import pytest
 
-from lsp_completions import local_model
 from lsp_completions.completer import Request, complete
 from lsp_completions.errors import ConfigurationError, LocalModelFailed
 from lsp_completions.generations import Generations
-from lsp_completions.local_model import Endpoint, LocalModel, Place
-from lsp_completions.model_process import Address
+from lsp_completions.local_model import client as local_model
+from lsp_completions.local_model.client import Endpoint, LocalModel, Place
+from lsp_completions.local_model.process import Address
 from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.prompt import build_prompt
@@ -622,7 +622,7 @@ async def test_no_model(machine: Machine, tmp_path: Path) -> None:
 
 
 async def test_no_engine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lsp_completions.model_files.has_engine", lambda: False)
+    monkeypatch.setattr("lsp_completions.local_model.files.has_engine", lambda: False)
     with pytest.raises(ConfigurationError, match="extra `local`"):
         await machine.local().ready()
 

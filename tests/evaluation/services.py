@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from lsp_completions.places import Places, Read
+from lsp_completions.configuration.places import Places, Read
+from lsp_completions.configuration.sources import Kind, Layer, Source
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.server import INLINE, MENU, CompletionServer
 from lsp_completions.session import Typing
-from lsp_completions.sources import Kind, Layer, Source
 from tests.evaluation.edits import Edit
 from tests.evaluation.keys import Key
 from tests.evaluation.oracle import Oracle

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from lsp_completions import model_files
 from lsp_completions.backend import Backend
 from lsp_completions.errors import ConfigurationError
+from lsp_completions.local_model import files as model_files
 from lsp_completions.settings import resolve
 from lsp_completions.site import Sites
 from lsp_completions.transport import Transport

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_completions.context_filters import AGAIN, LASTS, SIGNING_IN, ContextFilters
 from lsp_completions.errors import NotAuthorized
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.settings import resolve
-from lsp_completions.sharing import FRESH, Gate
+from lsp_completions.sharing.context_filters import AGAIN, LASTS, SIGNING_IN, ContextFilters
+from lsp_completions.sharing.gate import FRESH, Gate
+from lsp_completions.sharing.whereabouts import Place, Places
 from lsp_completions.transport import Transport
-from lsp_completions.whereabouts import Place, Places
 from tests.support.extra import extra_cases
 from tests.support.sourcegraph import (
     TOKEN,

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from lsp_completions.connections import ReapingPool
 from lsp_completions.errors import (
     CompletionsError,
     TimedOut,
     Unreachable,
 )
-from lsp_completions.network import Network
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport.connections import ReapingPool
+from lsp_completions.transport.network import Network
 from tests.support.raw_http import RawServer, Reply
 
 SECRET = "sgp_0123456789abcdef"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lsp_completions.errors import CompletionsError
-from lsp_completions.local_model import LocalModel
+from lsp_completions.local_model.client import LocalModel
 
 OPTIONS = ("--no-lease", "0.3")
 PROJECT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ from lsp_completions import __version__
 from lsp_completions.cli import as_editors_start_it, commands, main
 from lsp_completions.cli.screen import DIM, Screen, can_draw, laid_out, visible
 from lsp_completions.errors import InvalidParams, LocalModelFailed
-from lsp_completions.model_files import ModelFile
+from lsp_completions.local_model.files import ModelFile
 from lsp_completions.oneshot import Place, cursor_at
 
 # ---- how editors start it
@@ -173,8 +173,8 @@ def test_model_install(
         report("Downloading.")
         return PATH
 
-    monkeypatch.setattr("lsp_completions.model_files.install", install)
-    monkeypatch.setattr("lsp_completions.model_files.has_engine", lambda: has_engine)
+    monkeypatch.setattr("lsp_completions.local_model.files.install", install)
+    monkeypatch.setattr("lsp_completions.local_model.files.has_engine", lambda: has_engine)
     assert main(["model", "install"]) == 0
     said = capsys.readouterr()
     assert said.out == f"{PATH}\n"
@@ -188,7 +188,7 @@ def test_a_model_that_cannot_be_installed(
     def install(report: Callable[[str], None]) -> Path:
         raise LocalModelFailed("This machine may be offline.")
 
-    monkeypatch.setattr("lsp_completions.model_files.install", install)
+    monkeypatch.setattr("lsp_completions.local_model.files.install", install)
     assert main(["model", "install"]) == 3
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "Error: This machine may be offline.\n")
@@ -210,8 +210,8 @@ def test_model_list(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("lsp_completions.model_files.installed", lambda: models)
-    monkeypatch.setattr("lsp_completions.model_files.has_engine", lambda: has_engine)
+    monkeypatch.setattr("lsp_completions.local_model.files.installed", lambda: models)
+    monkeypatch.setattr("lsp_completions.local_model.files.has_engine", lambda: has_engine)
     assert main(["model", "list"]) == 0
     said = capsys.readouterr()
     assert said.out == out
@@ -220,7 +220,9 @@ def test_model_list(
 
 
 def test_model_remove(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("lsp_completions.model_files.remove", lambda name: PATH.with_stem(name))
+    monkeypatch.setattr(
+        "lsp_completions.local_model.files.remove", lambda name: PATH.with_stem(name)
+    )
     assert main(["model", "remove", "mine"]) == 0
     assert str(PATH.with_stem("mine")) in capsys.readouterr().err
 

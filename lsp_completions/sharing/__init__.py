@@ -1,0 +1,1 @@
+"""What may be sent at all: one gate, and all that has a say in it."""

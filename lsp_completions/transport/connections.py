@@ -1,0 +1,278 @@
+"""Connections to providers: one HTTP client over pools that lose no connection.
+
+HTTP/1.1 only: httpx's HTTP/2 does not tell the server that a stream was abandoned, so the model
+would go on generating.
+"""
+
+import asyncio
+import http.cookiejar
+import logging
+import ssl
+from functools import cached_property
+
+import httpcore
+import httpx
+
+from lsp_completions.errors import CompletionsError
+from lsp_completions.proxy_address import ProxyAddress
+from lsp_completions.transport.certificates import Trust, load_trust
+from lsp_completions.transport.dialers import Dialer, Socks, Tunnel, UnixSocket
+from lsp_completions.transport.network import Network, Report
+from lsp_completions.transport.proxies import Proxies, Proxy, find_proxies
+from lsp_completions.transport.spares import open_spare
+
+log = logging.getLogger(__name__)
+
+
+# Seconds; just under the minute after which common proxies drop an idle connection.
+_KEPT = 55.0
+# What may go wrong on the way to a host: httpcore's errors, and what it lets pass, and ours.
+_TROUBLE = (
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    OSError,
+    UnicodeError,
+    ExceptionGroup,
+    CompletionsError,
+)
+
+
+class Connections:
+    """The one client and its pools; belongs to the event loop it is first used in."""
+
+    def __init__(self, *, limit: int, report: Report, network: Network = Network()) -> None:  # noqa: B008 - frozen
+        self.report = report
+        self._limit = limit
+        self._network = network
+        self._pools: dict[tuple[ProxyAddress | None, bool], ReapingPool] = {}
+        self._ways: dict[tuple[str, str, int | None], Proxy | None] = {}
+        self._trust: asyncio.Future[Trust] | None = None
+        self._warned: set[str] = set()
+        self._ahead: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @cached_property
+    def client(self) -> httpx.AsyncClient:
+        """The client, built on first use: it costs memory that an idle editor need not spend."""
+        # At INFO httpx logs the URL of each request, at DEBUG httpcore what it passes around.
+        for library in ("httpx", "httpcore"):
+            logging.getLogger(library).setLevel(logging.WARNING)
+        return httpx.AsyncClient(
+            transport=_Routes(self),
+            # We read the environment ourselves: httpx 0.28.1 fails on proxies it cannot use.
+            trust_env=False,
+            follow_redirects=False,
+            headers={"Accept-Encoding": "identity"},
+            cookies=http.cookiejar.CookieJar(
+                http.cookiejar.DefaultCookiePolicy(allowed_domains=[])
+            ),
+        )
+
+    async def proxy_for(self, url: httpx.URL) -> Proxy | None:
+        """Return the proxy on the way to `url`."""
+        host = url.raw_host.decode("ascii")
+        way = (url.scheme, host, url.port)
+        if way not in self._ways:
+            proxies = self._proxies
+            if proxies.are_the_systems:
+                self._ways[way] = await asyncio.to_thread(proxies.proxy_for, *way)
+            else:
+                self._ways[way] = proxies.proxy_for(*way)
+        return self._ways[way]
+
+    async def pool_for(self, url: httpx.URL) -> "ReapingPool":
+        """Return the pool for `url`: one for each proxy, with and without TLS."""
+        found = await self.proxy_for(url)
+        proxy = None if found is None else found.address
+        tls = url.scheme == "https" or (proxy is not None and proxy.scheme == "https")
+        context = (await self.trust()).context if tls else None
+        way = (proxy, url.scheme == "https")
+        if way not in self._pools:
+            self._pools[way] = ReapingPool(
+                ssl_context=context,
+                max_connections=self._limit,
+                keepalive_expiry=_KEPT,
+                proxy=_forwarder(proxy, url, context),
+                network_backend=dialer_to(url, proxy, context),
+            )
+        return self._pools[way]
+
+    def warn_of_plain_text(self, host: str) -> None:
+        """Say once that a token goes to `host` for everybody on the way to read."""
+        if host not in self._warned:
+            self._warned.add(host)
+            self.report(
+                f"The token and your code go to {host} without encryption;"
+                " use https:// where the server has it."
+            )
+
+    async def drop_idle(self) -> None:
+        """Close all idle connections, as one of them turned out to be dead."""
+        for pool in self._pools.values():
+            await pool.drop_idle()
+
+    @property
+    def pools(self) -> "list[ReapingPool]":
+        """All pools in use, for tests and reports."""
+        return list(self._pools.values())
+
+    def open_ahead(self, url: httpx.URL, *, timeout: float) -> None:
+        """Have a connection ready for the next request, as one to the same host had to be closed.
+
+        One at a time, only where it takes long, and without a request: a host sees a handshake.
+        """
+        if url.scheme == "https" and self._ahead is None and not self._closed:
+            self._ahead = asyncio.create_task(self._open_ahead(url, timeout), name="ahead")
+            self._ahead.add_done_callback(self._opened_ahead)
+
+    async def _open_ahead(self, url: httpx.URL, timeout: float) -> None:
+        try:
+            pool = await self.pool_for(url)
+            await pool.open_spare(url, timeout)
+        except _TROUBLE as error:
+            log.debug("No connection was opened ahead (%s).", type(error).__name__)
+
+    def _opened_ahead(self, _: asyncio.Task[None]) -> None:
+        self._ahead = None
+
+    async def aclose(self) -> None:
+        """Close everything."""
+        self._closed = True
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.wait([self._ahead])
+        if "client" in self.__dict__:
+            await self.client.aclose()
+
+    async def trust(self) -> Trust:
+        """Return what all connections share for TLS; reading the system's store takes a while."""
+        if self._trust is None:
+            loop = asyncio.get_running_loop()
+
+            def report(problem: str) -> None:
+                loop.call_soon_threadsafe(self.report, problem)
+
+            self._trust = asyncio.ensure_future(
+                asyncio.to_thread(load_trust, report, self._network)
+            )
+        return await asyncio.shield(self._trust)
+
+    @cached_property
+    def _proxies(self) -> Proxies:
+        return find_proxies(self.report, self._network.proxy)
+
+
+def dialer_to(
+    url: httpx.URL, proxy: ProxyAddress | None, context: ssl.SSLContext | None
+) -> Dialer | None:
+    """What connects to `url` through `proxy`; `None` where a plain connection is made."""
+    if proxy is None:
+        return None
+    match proxy.scheme:
+        case "unix":
+            return UnixSocket(proxy)
+        case "socks5":
+            return Socks(proxy)
+        case "http" | "https" if url.scheme == "https":
+            return Tunnel(proxy, context)
+        case _:
+            return None
+
+
+def _forwarder(
+    proxy: ProxyAddress | None, url: httpx.URL, context: ssl.SSLContext | None
+) -> httpcore.Proxy | None:
+    """The proxy that is handed requests whole, as it is done without TLS."""
+    if proxy is None or proxy.scheme not in ("http", "https") or url.scheme == "https":
+        return None
+    login = (proxy.username.encode(), proxy.password.encode()) if proxy.has_login else None
+    return httpcore.Proxy(
+        httpcore.URL(scheme=proxy.scheme, host=proxy.host, port=proxy.port, target="/"),
+        auth=login,
+        ssl_context=context if proxy.scheme == "https" else None,
+    )
+
+
+class ReapingPool(httpcore.AsyncConnectionPool):
+    """A pool that gets back the connections which httpcore 1.0.9 loses.
+
+    A request cancelled between being given a connection and marking it active leaves the
+    connection in the pool for ever, neither idle nor closed, and enough of them starve the pool
+    (https://github.com/encode/httpcore/issues/1093).
+    """
+
+    def _assign_requests_to_connections(self) -> list[httpcore.AsyncConnectionInterface]:
+        orphans = [
+            connection
+            for connection in self._unclaimed()
+            if not connection.is_idle() and not connection.is_closed()
+        ]
+        for orphan in orphans:
+            self._connections.remove(orphan)
+        return [*orphans, *super()._assign_requests_to_connections()]
+
+    async def _close_connections(self, closing: list[httpcore.AsyncConnectionInterface]) -> None:
+        # A cancel that comes now would leave all but the first of them open.
+        if closing:
+            await asyncio.shield(asyncio.ensure_future(super()._close_connections(closing)))
+
+    async def drop_idle(self) -> None:
+        """Close the connections that wait for a request."""
+        idle = [connection for connection in self._unclaimed() if connection.is_idle()]
+        for connection in idle:
+            self._connections.remove(connection)
+        await self._close_connections(idle)
+
+    async def open_spare(self, url: httpx.URL, timeout: float) -> None:
+        """Add a connection that waits for a request, unless there is one or no room."""
+        scheme, host = url.raw_scheme, url.raw_host
+        origin = httpcore.Origin(scheme, host, url.port or 443)
+        connection = self.create_connection(origin)
+        if self._ssl_context is None or not isinstance(connection, httpcore.AsyncHTTPConnection):
+            return
+        if self._needs_no_spare(origin):
+            return
+        opened = await open_spare(
+            connection,
+            origin=origin,
+            backend=self._network_backend,
+            context=self._ssl_context,
+            keepalive_expiry=_KEPT,
+            timeout=timeout,
+        )
+        if opened and self._needs_no_spare(origin):
+            await connection.aclose()
+        elif opened:
+            self._connections.append(connection)
+
+    def _needs_no_spare(self, origin: httpcore.Origin) -> bool:
+        return len(self._connections) >= self._max_connections or any(
+            connection.is_idle() and connection.can_handle_request(origin)
+            for connection in self._connections
+        )
+
+    def _unclaimed(self) -> list[httpcore.AsyncConnectionInterface]:
+        claimed = [request.connection for request in self._requests]
+        return [connection for connection in self._connections if connection not in claimed]
+
+
+class _Routes(httpx.AsyncBaseTransport):
+    """Sends each request through the pool that leads to its host."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        pool = await self._connections.pool_for(request.url)
+        return await OverPool(pool).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        for pool in self._connections.pools:
+            await pool.aclose()
+
+
+class OverPool(httpx.AsyncHTTPTransport):
+    """httpx's transport over a pool of ours; its constructor could only build a stock one."""
+
+    def __init__(self, pool: httpcore.AsyncConnectionPool) -> None:
+        self._pool = pool
