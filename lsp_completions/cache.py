@@ -6,13 +6,22 @@ it is found by the text around its place, and no request is made.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field, replace
+from functools import cache, partial
 
 from lsp_completions.errors import NotAttributed
 from lsp_completions.generations import Generation, GivenUp, MadeRoom, SaidEnough
 from lsp_completions.pipeline import postprocess
-from lsp_completions.pipeline.anchor import Anchor, Typed, anchor_at, typed_around, typed_since
+from lsp_completions.pipeline.anchor import (
+    Anchor,
+    Around,
+    Typed,
+    anchor_at,
+    around,
+    typed_around,
+    typed_since,
+)
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit, edit_for
@@ -52,6 +61,10 @@ class Place:
     document: Document
     context: CursorContext
     mode: Mode
+    here: Around = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "here", around(self.document, self.context.offset))
 
     @property
     def cursor(self) -> int:
@@ -126,14 +139,17 @@ class Piece:
             return said.startswith(self.led)
         return self.led.startswith(said)
 
-    def typed(self, now: Place) -> Typed | None:
+    def typed(self, here: Around) -> Typed | None:
         """What was typed since; `None` where something else happened, or the model says another."""
-        typed = typed_since(self.anchor, now.document, now.cursor, replaced=self._replaced)
+        typed = typed_since(self.anchor, here, replaced=self._replaced)
         return typed if typed is not None and self.may_go_on(typed.text) else None
 
-    def is_wanted_in(self, document: Document) -> bool:
-        """Whether a document is as the piece wants it, wherever the cursor is in it by now."""
-        possible = typed_around(self.anchor, document, replaced=self._replaced)
+    def is_wanted_in(self, length: int, text_at: Callable[[int], Around]) -> bool:
+        """Whether a document is as the piece wants it, wherever the cursor is in it by now.
+
+        `length` is the document's, and `text_at` gives what stands around an offset.
+        """
+        possible = typed_around(self.anchor, length, text_at, replaced=self._replaced)
         return any(self.may_go_on(typed.text) for typed in possible)
 
     def may_go_on(self, typed: str) -> bool:
@@ -264,7 +280,7 @@ class Memory:
         """
         waiting: list[Piece] = []
         for piece in self._usable(place.key):
-            if (typed := piece.typed(place)) is None:
+            if (typed := piece.typed(place.here)) is None:
                 continue
             if piece.suggestion is None:
                 waiting.append(piece)
@@ -284,7 +300,11 @@ class Memory:
     def changed(self, document: str, now: Document) -> None:
         """The document changed: streams that say something else by now are closed."""
         running = [each for each in self._pieces.get(document, []) if not each.generation.ended]
-        wanted = {each.generation for each in running if each.is_wanted_in(now)}
+        text_at = cache(partial(around, now))
+        wanted: set[Generation] = set()
+        for piece in running:
+            if piece.generation not in wanted and piece.is_wanted_in(now.length, text_at):
+                wanted.add(piece.generation)
         for piece in running:
             if piece.generation not in wanted:
                 piece.generation.close()

@@ -255,13 +255,13 @@ async def first_known(
     fits any more, what ended the last of them early, or `TimeoutError`.
     """
     for piece in pieces:
-        if piece.suggestion is not None and (typed := piece.typed(place)) is not None:
+        if piece.suggestion is not None and (typed := piece.typed(place.here)) is not None:
             return piece, piece.suggestion, typed
     failure: Exception = Diverged()
     tasks: dict[asyncio.Task[Suggestion], tuple[Piece, Typed]] = {}
 
     def begin(piece: Piece) -> None:
-        if (typed := piece.typed(place)) is not None:
+        if (typed := piece.typed(place.here)) is not None:
             telling = known(piece, typed.text, enough_at=enough_at, ends=ends)
             tasks[asyncio.create_task(telling, name="suggestion")] = piece, typed
 

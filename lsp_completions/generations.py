@@ -151,8 +151,7 @@ class Generation:
         if self.ended:
             return
         if self.finish is not None:
-            # Read to its end, so that the next request finds the connection warm.
-            asyncio.get_running_loop().call_later(LINGER, self.hang_up)
+            self._hang_up_soon()
         elif self._said_enough():
             self._end(SaidEnough("The model had said enough."))
             self.hang_up()
@@ -170,11 +169,14 @@ class Generation:
         self._end(why("The request to the provider was given up."))
         if not self._chunks and self.provider.finishes_reading:
             self.abandoned = True
-        elif self._chunks and self._chunks[-1].finish is not None:
-            # Read to its end, so that the next request finds the connection warm.
-            asyncio.get_running_loop().call_later(LINGER, self.hang_up)
+        elif self.finish is not None:
+            self._hang_up_soon()
         else:
             self.hang_up()
+
+    def _hang_up_soon(self) -> None:
+        # Read to its end, so that the next request finds the connection warm.
+        asyncio.get_running_loop().call_later(LINGER, self.hang_up)
 
     def hang_up(self) -> None:
         """Give the connection back now, whatever is still to come; once."""
@@ -257,6 +259,8 @@ class Generation:
         if chunk.finish is not None or (self._reply is not None and self._reply.ended):
             self.finish = chunk.finish or "stop"
             self._flush()
+            if self.wanted:
+                self._hang_up_soon()
         self._tell()
 
     def _flush(self) -> None:

@@ -5,7 +5,7 @@ line ends only.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lsp_completions.pipeline.document import Document
@@ -21,6 +21,7 @@ class Anchor:
     """A place, by the text on both sides. Cut where `at_top` and `at_bottom` are false."""
 
     before: str
+    """The text before it, last character first: the nearest of many alike is soon found."""
     after: str
     at_top: bool
     at_bottom: bool
@@ -28,6 +29,17 @@ class Anchor:
     """Where it was."""
     length: int
     """How long the document was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """The text around a cursor, as far as anchors and what was typed there can reach."""
+
+    before: str
+    """Last character first."""
+    after: str
+    at_top: bool
+    at_bottom: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +59,7 @@ def anchor_at(document: Document, offset: int) -> Anchor:
     if len(lines) > LINES_AFTER + 1:
         after = after[: len(after) - len(lines[-1])]
     return Anchor(
-        before=_plain(document.slice(start, offset)),
+        before=_plain(document.slice(start, offset))[::-1],
         after=after,
         at_top=start == 0,
         at_bottom=end == document.length and len(lines) <= LINES_AFTER + 1,
@@ -56,58 +68,78 @@ def anchor_at(document: Document, offset: int) -> Anchor:
     )
 
 
-def typed_since(
-    anchor: Anchor, document: Document, cursor: int, *, replaced: int = 0
-) -> Typed | None:
+def around(document: Document, cursor: int) -> Around:
+    """The text around `cursor`; made once, it is compared with any number of anchors."""
+    start = max(0, cursor - BEFORE - MOST_TYPED)
+    # CRLF take two.
+    end = min(document.length, cursor + 2 * AFTER + _MOST_ADDED)
+    return Around(
+        before=_plain(document.slice(start, cursor))[::-1],
+        after=_plain(document.slice(cursor, end)),
+        at_top=start == 0,
+        at_bottom=end == document.length,
+    )
+
+
+def typed_since(anchor: Anchor, here: Around, *, replaced: int = 0) -> Typed | None:
     """What was typed from the anchor up to the cursor; `None` where that is not all there is to it.
 
     `replaced` is how many characters after the anchor the suggestion there takes the place of: once
     it is accepted they are gone.
     """
-    start = max(0, cursor - BEFORE - MOST_TYPED)
-    before = _plain(document.slice(start, cursor))
-    if anchor.at_top:
-        if start > 0 or not before.startswith(anchor.before):
+    added = ""
+    follows = _follows(anchor, here, anchor.after)
+    accepted = not follows and replaced > 0 and _follows(anchor, here, anchor.after[replaced:])
+    if not follows and not accepted:
+        if (found := _ADDED.match(here.after)) is None:
             return None
-        text = before[len(anchor.before) :]
-    else:
-        at = before.rfind(anchor.before)
-        if at < 0:
-            return None
-        text = before[at + len(anchor.before) :]
-
-    # CRLF take two, so a little more than needed.
-    end = min(document.length, cursor + 2 * len(anchor.after) + _MOST_ADDED)
-    after = _plain(document.slice(cursor, end))
-    if _follows(anchor, after, anchor.after, whole=end == document.length):
-        return Typed(text=text)
-    if text and replaced:
-        rest = anchor.after[replaced:]
-        if _follows(anchor, after, rest, whole=end == document.length):
-            return Typed(text=text)
-    if text and (added := _ADDED.match(after)):
         # The shortest that does: what follows may begin with a bracket of its own.
-        for length in range(1, added.end() + 1):
-            if _follows(anchor, after[length:], anchor.after, whole=end == document.length):
-                return Typed(text=text, added=after[:length])
-    return None
+        for length in range(1, found.end() + 1):
+            if _follows(anchor, here, anchor.after, skipped=length):
+                added = here.after[:length]
+                break
+        else:
+            return None
+
+    if not anchor.at_top:
+        # Found from the cursor backwards.
+        at = here.before.find(anchor.before)
+    elif here.at_top and here.before.endswith(anchor.before):
+        at = len(here.before) - len(anchor.before)
+    else:
+        at = -1
+    if at < 0 or (at == 0 and not follows):
+        return None
+    return Typed(text=here.before[:at][::-1], added=added)
 
 
-def typed_around(anchor: Anchor, now: Document, *, replaced: int = 0) -> Iterator[Typed]:
-    """All that `typed_since` may be, where nobody says where the cursor is now."""
-    moved = anchor.offset + now.length - anchor.length
-    # Up to `moved` stands what was typed, and perhaps what the editor put after the cursor.
-    for cursor in dict.fromkeys((moved, anchor.offset, *range(moved - 1, moved - _MOST_ADDED, -1))):
-        if 0 <= cursor <= now.length:
-            typed = typed_since(anchor, now, cursor, replaced=replaced)
-            if typed is not None:
-                yield typed
+def typed_around(
+    anchor: Anchor, length: int, text_at: Callable[[int], Around], *, replaced: int = 0
+) -> Iterator[Typed]:
+    """All that `typed_since` may be, where nobody says where the cursor is now.
+
+    `length` is the document's now, and `text_at` gives what stands around an offset in it.
+    """
+    moved = anchor.offset + length - anchor.length
+    for cursor in dict.fromkeys((moved, moved + replaced, anchor.offset)):
+        if not 0 <= cursor <= length:
+            continue
+        typed = typed_since(anchor, text_at(cursor), replaced=replaced)
+        if typed is None:
+            continue
+        yield typed
+        # Up to `moved` stands what was typed, and perhaps what the editor put after the cursor.
+        for size in range(1, min(len(typed.text), _MOST_ADDED)):
+            if _ADDED.fullmatch(typed.text, len(typed.text) - size):
+                yield Typed(text=typed.text[:-size], added=typed.text[-size:])
 
 
-def _follows(anchor: Anchor, text: str, expected: str, *, whole: bool) -> bool:
-    if not text.startswith(expected):
+def _follows(anchor: Anchor, here: Around, expected: str, *, skipped: int = 0) -> bool:
+    """Whether that is what follows the cursor, after some characters."""
+    if not here.after.startswith(expected, skipped):
         return False
-    return not anchor.at_bottom or (whole and len(text) == len(expected))
+    ends = len(here.after) == skipped + len(expected)
+    return not anchor.at_bottom or (here.at_bottom and ends)
 
 
 def _plain(text: str) -> str:

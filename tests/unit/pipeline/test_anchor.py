@@ -1,6 +1,8 @@
+from functools import partial
+
 import pytest
 
-from lsp_completions.pipeline.anchor import Typed, anchor_at, typed_around, typed_since
+from lsp_completions.pipeline.anchor import Typed, anchor_at, around, typed_around, typed_since
 from lsp_completions.pipeline.document import Document
 from tests.support.cursor import cursor
 
@@ -59,9 +61,9 @@ def test_what_was_typed_at_a_place(
     before, offset = drawn(above + then + below)
     after, place = drawn(above + now + below)
     anchor = anchor_at(before, offset)
-    assert typed_since(anchor, after, place) == expected
+    assert typed_since(anchor, around(after, place)) == expected
     if expected is not None:
-        assert expected in list(typed_around(anchor, after))
+        assert expected in list(typed_around(anchor, after.length, partial(around, after)))
 
 
 def test_what_happens_far_away_changes_nothing() -> None:
@@ -69,18 +71,18 @@ def test_what_happens_far_away_changes_nothing() -> None:
     anchor = anchor_at(document, offset)
     moved = document.spliced(0, 1, "# more\n#", 2)
     moved = moved.spliced(moved.length - 5, moved.length, "", 3)
-    assert typed_since(anchor, moved, offset + 7) == Typed(text="")
+    assert typed_since(anchor, around(moved, offset + 7)) == Typed(text="")
 
 
 def test_a_suggestion_accepted_over_the_rest_of_the_line() -> None:
     document, offset = drawn("if (<cursor>) {\n")
     anchor = anchor_at(document, offset)
     now, place = drawn("if (x > 0) {<cursor>\n")
-    assert typed_since(anchor, now, place) is None
-    assert typed_since(anchor, now, place, replaced=3) == Typed(text="x > 0) {")
+    assert typed_since(anchor, around(now, place)) is None
+    assert typed_since(anchor, around(now, place), replaced=3) == Typed(text="x > 0) {")
 
 
 def test_more_than_a_suggestion_can_hold_is_something_else() -> None:
     document, offset = drawn(FAR + "x = <cursor>\n")
     now, place = drawn(FAR + "x = " + "y" * 10_000 + "<cursor>\n")
-    assert typed_since(anchor_at(document, offset), now, place) is None
+    assert typed_since(anchor_at(document, offset), around(now, place)) is None
