@@ -4,6 +4,7 @@ import asyncio
 import json
 import locale
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -49,7 +50,11 @@ def check(path: str | None, *, as_json: bool) -> Exit:
             page.add(step)
 
     began = time.monotonic()
-    _run(examine(read, found, subject, own_file, told))
+    try:
+        _run(examine(read, found, subject, own_file, told))
+    except KeyboardInterrupt:
+        _leave_what_hangs(Exit.STOPPED)
+        raise
     wrong = sum(step.ok is False for step in steps)
     if page is not None:
         page.end(wrong)
@@ -108,6 +113,8 @@ class Page:
             if stream.isatty()
             else None
         )
+        home = environment.get("HOME") or environment.get("USERPROFILE")
+        self._home = home.rstrip("/\\") or None if home else None
         self._held: list[Step] = []
 
     def add(self, step: Step) -> None:
@@ -143,7 +150,8 @@ class Page:
         label = LABELS.get(step.name, step.name)
         self._line(f"{mark} {label:{LABEL}} {step.sentence}", indent, mark=step.ok)
         for line in step.lines:
-            self._line(line, f"{indent}  ", first=indent)
+            deeper = indent + " " * (len(line) - len(line.lstrip()))
+            self._line(line.lstrip(), f"{deeper}  ", first=deeper)
         if step.remedy:
             hanging = indent + " " * (len(arrow) + 1)
             self._line(f"{arrow} {step.remedy}", hanging, first=indent)
@@ -151,6 +159,8 @@ class Page:
     def _line(self, text: str, indent: str = "", *, first: str = "", mark: object = "") -> None:
         """Write a line, which begins with a mark where one is named."""
         text = visible(text)
+        if self._home is not None:
+            text = re.sub(rf"(?<![\w/\\]){re.escape(self._home)}(?=[/\\])", "~", text)
         if self._width is None:
             text = first + text
         else:

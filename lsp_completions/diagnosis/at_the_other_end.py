@@ -1,6 +1,7 @@
 """What was found at the other end: a Sourcegraph instance, or a model server of one's own."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lsp_completions.credentials.credential import CredentialOrigin
 from lsp_completions.diagnosis.steps import Step, failed, parted
@@ -11,6 +12,7 @@ from lsp_completions.providers.base import Provider
 from lsp_completions.providers.model_lists import Listed
 from lsp_completions.providers.own_server import OwnServer
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.providers.sourcegraph_filters import UnreadableFilters
 from lsp_completions.providers.sourcegraph_site import (
     Attribution,
     Kind,
@@ -38,7 +40,8 @@ def token_step(
     source = "unknown" if origin is None else origin.sentence
     details = {"source": source, "login": origin is not None and origin.is_login}
     if isinstance(said, CompletionsError):
-        return _beginning(failed("token", said, user=None, **details), f"It is {source}.")
+        found = failed("token", said, user=None, **details)
+        return replace(found, lines=(f"The token is {source}.",))
     if said is None:
         return Step(
             name="token",
@@ -46,21 +49,10 @@ def token_step(
             sentence="The instance does not know whose token this is, so it is not valid there.",
             remedy=f"Create a new one at {token_page(endpoint)} and run `lsp-completions login`.",
             details={"user": None, **details},
-            lines=(f"It is {source}.",),
+            lines=(f"The token is {source}.",),
         )
     return Step(
         name="token", ok=True, sentence=f"{said}'s, {source}.", details={"user": said, **details}
-    )
-
-
-def _beginning(step: Step, line: str) -> Step:
-    return Step(
-        name=step.name,
-        ok=step.ok,
-        sentence=step.sentence,
-        remedy=step.remedy,
-        details=step.details,
-        lines=(line, *step.lines),
     )
 
 
@@ -154,15 +146,16 @@ def model_step(
     kind = "it is told in words what to write" if choice.kind is Kind.CHATS else "it fills in"
     about = f"{name}, {whose}; {kind} (prompts for {family}){_window(choice.window)}."
     if choice.notice is not None:
-        sentence, remedy = parted(choice.notice)
-        details["notice"] = choice.notice
+        sentence, rest = parted(choice.notice)
+        instead = rest.removesuffix(" Change the setting `model`.")
+        where = f"`model` in {source}" if source else "the setting `model`"
         return Step(
             name="model",
             ok=False,
             sentence=sentence,
-            remedy=remedy,
-            details=details,
-            lines=("`lsp-completions models` lists those it has.",),
+            remedy=f"Change {where}; `lsp-completions models` lists what there is.",
+            details={"notice": choice.notice, **details},
+            lines=(instead,),
         )
     return Step(name="model", ok=True, sentence=about, details=details)
 
@@ -220,11 +213,15 @@ def filters_step(about: AboutSharing, host: str, trouble: CompletionsError | Non
                 "Work in a clone of a repository that the instance knows.",
             )
         case SkipReason.CONTEXT_FILTERS_UNKNOWN | SkipReason.UNDECIDED:
-            if trouble is not None:
+            if isinstance(trouble, UnreadableFilters):
                 return failed("filters", trouble, **details)
+            if trouble is not None:
+                found = failed("filters", trouble, **details)
+                sentence = "The instance did not say what may be sent to it, so nothing is."
+                return replace(found, sentence=sentence, lines=(found.sentence,))
             return step(
                 False,
-                "What the instance lets be sent was not known in time; nothing is sent without.",
+                "What the instance lets be sent was not known in time, so nothing is.",
                 "Try again in a minute; if it goes on, tell the instance's administrator.",
             )
         case _:

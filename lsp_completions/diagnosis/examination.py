@@ -54,6 +54,7 @@ from lsp_completions.providers.own_server import OwnServer
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_site import (
     Site,
+    api_version,
     completion_model,
     fitted,
     switched_off,
@@ -217,7 +218,8 @@ class _Examination:
         """Tell what the instance says of itself; why no completion is worth trying."""
         choice = completion_model(site, instance.model)
         if isinstance(choice, ConfigurationError):
-            asked = instance
+            spoken = instance.api_version or api_version(site)
+            asked = replace(instance, api_version=spoken)
         else:
             asked = fitted(instance, site, choice)
         self._told(other_end.version_step(site))
@@ -289,7 +291,7 @@ class _Examination:
         except (ConfigurationError, OSError) as error:
             if not isinstance(error, ConfigurationError):
                 error = ConfigurationError(f"The model cannot be read: {error.strerror}.")
-            self._told(failed("model", error))
+            self._told(here.no_model_file(error, self._settings))
             await self._sharing()
             self._skip(["completion"], "there is no model")
             return

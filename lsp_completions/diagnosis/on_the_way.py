@@ -1,6 +1,6 @@
 """What was found on the way to a host: the proxy, the connection, the certificate."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -71,7 +71,7 @@ def certificate_step(
         "authorities": list(authorities),
         "problems": list(reports),
     }
-    trusted = f"Authorities are read from {', '.join(authorities)}."
+    trusted = f"Authorities are read from {', '.join(_grouped(authorities))}."
     parts = [
         f"for {shown.subject}" if shown.subject else "",
         f"made by {shown.issuer}" if shown.issuer else "",
@@ -118,6 +118,16 @@ def _with_reports(
     return Step(
         name=name, ok=not reports, sentence=sentence, remedy=remedy, details=details, lines=lines
     )
+
+
+def _grouped(authorities: Sequence[str]) -> Iterator[str]:
+    """Each place once, with all that name it."""
+    named: dict[str, list[str]] = {}
+    for each in authorities:
+        place, bracket, name = each.removesuffix(")").rpartition(" (")
+        named.setdefault(place if bracket else each, []).extend([name] if bracket else [])
+    for place, names in named.items():
+        yield f"{place} ({', '.join(names)})" if names else place
 
 
 def _day(when: datetime) -> str:

@@ -1,8 +1,8 @@
 """What was found on this machine: settings, who answers by them, a model, what is kept back."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lsp_completions.configuration.in_force import Told
@@ -35,13 +35,13 @@ def settings_step(
             {"message": each.message, "path": each.path, "source": each.source} for each in problems
         ],
     }
-    lines = tuple(_line(each) for each in told)
+    lines = tuple(_lines(told))
     if not problems:
         count = sum(each.source is not None for each in told)
         sentence = (
-            f"{count} {'is' if count == 1 else 'are'} not the default."
+            f"{count} {'is' if count == 1 else 'are'} not the default:"
             if count
-            else f"All are the default. Your own belong into {own_file}."
+            else f"Nothing is set; your own settings belong into {own_file}."
         )
         return Step(name="settings", ok=True, sentence=sentence, details=details, lines=lines)
     if len(problems) == 1:
@@ -55,12 +55,17 @@ def settings_step(
     )
 
 
-def _line(told: Told) -> str:
-    value = told.value
-    if len(value) > LONGEST_VALUE:
-        value = f"{value[:LONGEST_VALUE]}…"
-    line = f"{told.key} = {value}, from {told.source}" if told.source else f"{told.key}: unset"
-    return f"{line}, locked by {told.locked_by}" if told.locked_by else line
+def _lines(told: Sequence[Told]) -> Iterator[str]:
+    """The settings of each source below its name."""
+    for source in dict.fromkeys(each.source for each in told):
+        yield f"{source}:" if source is not None else "set nowhere:"
+        for each in told:
+            if each.source == source:
+                value = each.value if each.value != '"***"' else "***"
+                if len(value) > LONGEST_VALUE:
+                    value = f"{value[:LONGEST_VALUE]}…"
+                locked = f" (locked by {each.locked_by})" if each.locked_by is not None else ""
+                yield f"  {each.key}" + (f" = {value}" if source is not None else "") + locked
 
 
 def provider_step(settings: Settings, name: str, half_set_up: str | None) -> Step:
@@ -111,6 +116,16 @@ class FoundModel:
     """Where `modelPath` was set; `None` where the installed one is meant."""
     fim: FimTokens | None
     family: str
+
+
+def no_model_file(error: ConfigurationError, settings: Settings) -> Step:
+    """There is none that could be run."""
+    source = settings.source_of("modelPath")
+    step = failed("model", error, path=settings.model_path)
+    if source is None:
+        return step
+    remedy = f"Name another in `modelPath` in {source}, or remove it."
+    return replace(step, remedy=remedy)
 
 
 def model_file_step(found: FoundModel) -> Step:

@@ -44,6 +44,8 @@ def failed(name: str, error: CompletionsError, **details: object) -> Step:
     sentence, remedy = parted(str(error))
     if remedy == "Is it running?":
         remedy += " Start it, or check its address."
+    if name != "completion":
+        sentence = sentence.replace(" could not complete the code", " could not answer")
     kind = type(error).__name__
     return Step(
         name=name,
@@ -75,7 +77,9 @@ def parted(message: str) -> tuple[str, str]:
 
 
 def _as_sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
+    # Not the name of a model, which is to be written as it is.
+    if re.match(r"[a-z]+(?![\w/:-]|\.\w)", text):
+        text = text[:1].upper() + text[1:]
     return text if text[-1] in ".?!" else f"{text}."
 
 

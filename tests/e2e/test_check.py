@@ -1,5 +1,6 @@
 """`lsp-completions check` as a process of its own: what it says in each state that people meet."""
 
+import asyncio
 import json
 import ssl
 import subprocess
@@ -14,8 +15,16 @@ import pyte
 import pytest
 import trustme
 
+from lsp_completions.local_model.files import is_available
 from tests.e2e.test_machine_file import WITH_MACHINE_FILE
 from tests.support.home import TIMEOUT, USER, Home, user
+from tests.support.model_servers import (
+    LlamaCppServer,
+    MistralServer,
+    ModelServer,
+    OllamaServer,
+    OpenAIServer,
+)
 from tests.support.proxies import Kind, ProxyServer, running_proxy
 from tests.support.sourcegraph import (
     TOKEN,
@@ -53,7 +62,7 @@ OF_INSTANCE = (
     "filters completion"
 ).split()
 WITHOUT_A_MODEL = (
-    "from lsp_completions import model_files; model_files.is_available = lambda: False\n"
+    "from lsp_completions.local_model import files; files.is_available = lambda: False\n"
     "from lsp_completions.cli import main; import sys; sys.exit(main())"
 )
 IMPATIENT = (
@@ -167,7 +176,7 @@ def test_all_is_right(person: User, instance: StandIn) -> None:
     assert not any(step["remedy"] for step in found.page["steps"])
     said = {name: step["sentence"] for name, step in found.steps.items()}
     own_file = str(person.folder / "config" / "lsp-completions" / "config.toml")
-    assert said["settings"] == "2 are not the default."
+    assert said["settings"] == "2 are not the default:"
     assert said["provider"].startswith("sourcegraph, since `endpoint` and a token")
     assert said["token"] == f"ada's, from {own_file}."
     assert said["version"] == "Sourcegraph 6.3.1234."
@@ -245,7 +254,7 @@ def instance_rows() -> Iterator[Any]:
             {"settings": unknown},
             "model",
             'has no model "fireworks/none"',
-            "Change the setting `model`.",
+            "`lsp-completions models` lists what there is.",
         ),
         (
             "no model at all",
@@ -272,7 +281,7 @@ def instance_rows() -> Iterator[Any]:
             "rules that cannot be had",
             {"pages": {FILTERS: refusal(500, "no")}},
             "filters",
-            "could not complete the code (status 500)",
+            "did not say what may be sent to it, so nothing is",
             "Try again in a minute",
         ),
         (
@@ -573,7 +582,8 @@ def test_what_is_locked(person: User, instance: StandIn) -> None:
         "source": str(machine),
         "lockedBy": str(machine),
     }
-    assert f"maxTokens = 7, from {machine}, locked by {machine}" in ran.stdout
+    assert "~/machine.toml:\n" in ran.stdout
+    assert "maxTokens = 7 (locked by ~/machine.toml)" in ran.stdout
     assert found.steps["completion"]["ok"]
 
 
@@ -586,6 +596,85 @@ def test_a_command_that_gives_no_token(person: User, instance: StandIn) -> None:
     assert found.wrong == ["token"]
     assert found.steps["token"]["remedy"]
     assert not instance.requests
+
+
+# ---- a model server of one's own, and the model on this machine
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "wrong", "step", "sentence"),
+    [
+        pytest.param(OllamaServer, 'model = "{model}"', [], "model", "has it", id="ollama"),
+        pytest.param(
+            OllamaServer, 'model = "none"', ["model", "completion"], "model", "not list", id="none"
+        ),
+        pytest.param(OpenAIServer, 'model = "{model}"', [], "model", "has it", id="openai"),
+        pytest.param(LlamaCppServer, "", [], "model", "the server chooses", id="llama.cpp"),
+        pytest.param(
+            MistralServer, 'apiKey = "{key}"', [], "key", "From ", id="mistral, with its key"
+        ),
+        pytest.param(
+            MistralServer,
+            'apiKey = "secret-of-others"',
+            ["model"],
+            "model",
+            "does not accept the API key",
+            id="a key that is not accepted",
+        ),
+    ],
+)
+async def test_a_model_server(
+    person: User,
+    kind: type[ModelServer],
+    settings: str,
+    wrong: list[str],
+    step: str,
+    sentence: str,
+) -> None:
+    async with kind("return a + b") as server:
+        named = settings.format(model=kind.model, key=server.key)
+        person.configure(f'provider = "{kind.provider}"\nurl = "{server.url}"\n{named}\n')
+        found = await asyncio.to_thread(person.found)
+        listed = await asyncio.to_thread(person.run, "models", "--json")
+    page = json.loads(listed.stdout)
+    assert found.wrong == wrong
+    assert sentence in found.steps[step]["sentence"]
+    assert [name for name in found.steps if name in ("certificate", "token", "filters")] == []
+    assert found.steps["completion"]["ok"] is (None if wrong == ["model"] else not wrong)
+    if wrong == ["model"]:
+        assert page["error"] == "NotAuthorized"
+    else:
+        assert page["provider"] == kind.provider
+        assert page["models"]
+
+
+@pytest.mark.skipif(not is_available(), reason="there is no model here")
+def test_the_model_on_this_machine(person: User) -> None:
+    person.configure('provider = "local"\n')
+    found = person.found()
+    assert found.code == 0
+    assert list(found.steps) == "settings provider engine model sharing completion".split()
+    assert found.steps["model"]["details"]["fimTokens"] == ["", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("content", "step", "sentence", "remedy"),
+    [
+        pytest.param(None, "model", "There is no model file", "Name another", id="no file"),
+        pytest.param(b"GGUF", "completion", "cannot be loaded as a model", "", id="a broken file"),
+    ],
+)
+def test_a_model_file_that_cannot_be_run(
+    person: User, content: bytes | None, step: str, sentence: str, remedy: str
+) -> None:
+    file = person.folder / "mine.gguf"
+    if content is not None:
+        file.write_bytes(content)
+    person.configure(f"provider = 'local'\nmodelPath = '{file}'\n")
+    found = person.found()
+    assert found.wrong == [step]
+    assert sentence in found.steps[step]["sentence"]
+    assert remedy in found.steps[step]["remedy"]
 
 
 # ---- what stays here

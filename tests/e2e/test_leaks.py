@@ -461,6 +461,48 @@ def test_nothing_is_written_on_the_command_line(world: World) -> None:
         run("complete", place, SRC_ENDPOINT=f"https://me:{PASSWORD}@127.0.0.1:1")
 
 
+def test_nothing_is_written_by_a_check(world: World) -> None:
+    """All of its output is searched, also when nothing is wrong."""
+    echoed = refusal(500, f"{TOKEN} {TOKEN[6:30]} {HEADER}")
+    listed = json_page({"models": [{"modelRef": f"x::v1::{CODE[:6]}"}], "defaultModels": {}})
+    with running_stand_in(Answer(ANSWER), rules=Rules(token=TOKEN)) as instance:
+
+        def check(script: Any = None, env: dict[str, str] | None = None, **settings: Any) -> None:
+            instance.script = script or Answer(ANSWER)
+            world.configure(**{"endpoint": instance.url, "accessToken": TOKEN, **settings})
+            file = str(world.give("a.py", TEXT))
+            for arguments in (["check"], ["check", file, "--json"], ["models"]):
+                ran = subprocess.run(
+                    [sys.executable, "-m", "lsp_completions", *arguments],
+                    env={
+                        **os.environ,
+                        **{key: value for key, value in world.env.items() if value is not None},
+                        **(env or {}),
+                    },
+                    capture_output=True,
+                    timeout=60,
+                    check=False,
+                )
+                world.written[f"output {len(world.written)}"] = ran.stdout + ran.stderr
+
+        check()
+        assert instance.completions
+        for script in (ECHOES[0], ECHOES[-1], Answer(error=f"{TOKEN} {HEADER}")):
+            check(script)
+        pages = ("CurrentUser", "ContextFilters", "SiteProductVersion", "ResolveRepoName")
+        instance.pages = {f"/.api/graphql?{page}": echoed for page in pages}
+        instance.pages["/.api/modelconfig/supported-models.json"] = listed
+        check()
+        check(accessToken=f"{TOKEN}x", model=CODE[:6])
+        check(authCommand=f"echo {TOKEN}x{TOKEN}", accessToken="")
+        check(proxy=f"http://me:{PASSWORD}@127.0.0.1:9", endpoint="https://sg.example.com")
+        check(endpoint=f"https://me:{PASSWORD}@127.0.0.1:9")
+        check(env={"HTTPS_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9", "ALL_PROXY": PASSWORD})
+        place = instance.url.replace("//", f"//me:{PASSWORD}@")
+        check(provider="openai", url=place, apiKey=API_KEY)
+        check(accessToken=[TOKEN], apiKey={"x": API_KEY}, authCommand=[TOKEN, 3])
+
+
 @pytest.mark.skipif(not is_available(), reason="there is no model here")
 def test_nothing_is_written_by_the_model_on_this_machine(world: World) -> None:
     with world.server(SRC_ACCESS_TOKEN=TOKEN) as client:

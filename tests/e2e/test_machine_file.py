@@ -11,7 +11,7 @@ from tests.support.sourcegraph import TOKEN, Answer, running_stand_in
 
 # The place of the file cannot be set from outside, or it would lock nothing.
 WITH_MACHINE_FILE = (
-    "import sys; from pathlib import Path; from lsp_completions import machine_file\n"
+    "import sys; from pathlib import Path; from lsp_completions.configuration import machine_file\n"
     "machine_file.machine_file = lambda file=Path(sys.argv.pop(1)): file\n"
     "from lsp_completions.cli import main; sys.exit(main())"
 )

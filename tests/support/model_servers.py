@@ -59,7 +59,7 @@ class ModelServer(RawServer):
 
     @property
     def bodies(self) -> list[Any]:
-        return [json.loads(request.body) for request in self.requests]
+        return [json.loads(request.body) for request in self.requests if request.body]
 
     @property
     def asked(self) -> list[str]:
