@@ -61,12 +61,12 @@ async def main() -> None:
 
 
 def apply(lines: Lines, change: Message) -> None:
-    """One insertion within one line, of ASCII: nothing else is measured."""
-    place, text = change["range"]["start"], change["text"]
-    line, character = lines[place["line"]], place["character"]
-    assert change["range"]["end"] == place
+    """One change within one line, of ASCII: nothing else is measured."""
+    start, end, text = change["range"]["start"], change["range"]["end"], change["text"]
+    line = lines[start["line"]]
+    assert end["line"] == start["line"]
     assert line.isascii()
-    lines[place["line"]] = line[:character] + text + line[character:]
+    lines[start["line"]] = line[: start["character"]] + text + line[end["character"] :]
 
 
 def around(lines: Lines, line: int, character: int) -> tuple[str, str]:
