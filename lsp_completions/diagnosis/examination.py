@@ -1,30 +1,29 @@
 """Looks at everything that has to be right for a suggestion, in the order in which it is needed.
 
-Nothing of the user's is sent: the completion at the end is of a document that stands here. Every
-look has an end, and all of them together take no longer than `MOST`.
+Every look has an end, and all of them together take no longer than `MOST`.
 """
 
 import asyncio
 import importlib.metadata
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, aclosing, suppress
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from lsp_completions.backend import Backend
-from lsp_completions.completer import Request, at_hand, complete
 from lsp_completions.configuration.in_force import InForce, tell
 from lsp_completions.configuration.places import Read
 from lsp_completions.credentials.credential import AtHand, Credentials, Source, origin_of, source_of
 from lsp_completions.credentials.logins import Logins
-from lsp_completions.diagnosis import at_the_other_end as other_end
+from lsp_completions.diagnosis import of_an_instance, of_own_server
 from lsp_completions.diagnosis import on_the_way as way
 from lsp_completions.diagnosis import on_this_machine as here
 from lsp_completions.diagnosis.asking import answer_to
 from lsp_completions.diagnosis.steps import Step, failed, not_tried
+from lsp_completions.diagnosis.trial import tried_out
 from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
@@ -38,15 +37,13 @@ from lsp_completions.errors import (
     TimedOut,
     Unreachable,
 )
-from lsp_completions.generations import Generations
 from lsp_completions.local_model import files as model_files
 from lsp_completions.local_model.client import log_file
 from lsp_completions.local_model.gguf import fim_tokens
 from lsp_completions.model_loading import ModelLoading
-from lsp_completions.pipeline.document import Document
-from lsp_completions.pipeline.outcome import Outcome
+from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.templates import family_of, family_with
-from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.base import HttpRequest, Provider
 from lsp_completions.providers.choice import provider_for
 from lsp_completions.providers.local import Local
 from lsp_completions.providers.model_lists import Listed, list_request, models_in
@@ -62,7 +59,7 @@ from lsp_completions.providers.sourcegraph_site import (
 from lsp_completions.providers.sourcegraph_user import question, user_in
 from lsp_completions.settings import Problem, Settings
 from lsp_completions.sharing.context_filters import ContextFilters
-from lsp_completions.sharing.gate import Gate
+from lsp_completions.sharing.gate import AboutSharing, Gate
 from lsp_completions.site import Sites
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import is_loopback, network_of, place
@@ -72,9 +69,6 @@ CREDENTIAL = 8.0  # seconds; a command or a keyring may ask its owner for a pass
 TALK = 5.0  # seconds for an instance to say something of itself
 START = 15.0  # seconds for the embedded model, or Ollama's, to be there
 LONGEST = 8.0  # seconds for one connection, or one completion, where the settings allow more
-
-TEXT = "def add(a, b):\n    return \n\n\nprint(add(1, 2))\n"
-CURSOR = len("def add(a, b):\n    return ")
 
 OF_SITE = ("version", "switch", "attribution", "apiVersion", "model")
 
@@ -209,7 +203,7 @@ class _Examination:
             said = user_in(instance, await self._ask(question(instance), instance))
         except CompletionsError as error:
             said = error
-        self._told(other_end.token_step(origin, chosen.endpoint, said))
+        self._told(of_an_instance.token_step(origin, chosen.endpoint, said))
         if said is None or isinstance(said, _SHUT_OUT):
             return None
         return instance
@@ -222,21 +216,19 @@ class _Examination:
             asked = replace(instance, api_version=spoken)
         else:
             asked = fitted(instance, site, choice)
-        self._told(other_end.version_step(site))
-        self._told(other_end.switch_step(site))
-        self._told(other_end.attribution_step(site))
-        self._told(other_end.api_version_step(asked, site, self._settings))
-        self._told(other_end.model_step(choice, asked, self._settings))
+        self._told(of_an_instance.version_step(site))
+        self._told(of_an_instance.switch_step(site))
+        self._told(of_an_instance.attribution_step(site))
+        self._told(of_an_instance.api_version_step(asked, site, self._settings))
+        self._told(of_an_instance.model_step(choice, asked, self._settings))
         if switched_off(site) is not None:
             return "it is switched off"
         return "there is no model for it" if isinstance(choice, ConfigurationError) else None
 
     async def _of_filters(self, instance: Sourcegraph) -> None:
-        about = await self._gate.about_sharing(
-            self._subject.uri, instance, at_most=self._left(TALK)
-        )
+        about = await self._about_sharing(instance)
         trouble = self._filters.trouble(instance)
-        self._told(other_end.filters_step(about, instance.host, trouble))
+        self._told(of_an_instance.filters_step(about, instance.host, trouble))
 
     # ---- a model server of one's own
 
@@ -248,14 +240,14 @@ class _Examination:
             await self._sharing()
             self._skip(["completion"], why)
             return
-        self._told(other_end.key_step(provider, self._settings))
+        self._told(of_own_server.key_step(provider, self._settings))
         listed: tuple[Listed, ...] | CompletionsError | None
         try:
             listed = models_in(provider, await self._ask(list_request(provider), asked))
         except CompletionsError as error:
             reply = error.reply if isinstance(error, Refused) else None
             listed = None if reply is not None and reply.status in (404, 405) else error
-        self._told(other_end.own_model_step(asked, listed, self._settings))
+        self._told(of_own_server.own_model_step(asked, listed, self._settings))
         await self._sharing()
         if isinstance(listed, _SHUT_OUT):
             self._skip(["completion"], "the key did not let us in")
@@ -372,51 +364,23 @@ class _Examination:
         return taken
 
     async def _sharing(self) -> None:
-        about = await self._gate.about_sharing(self._subject.uri, None, at_most=self._left(TALK))
+        about = await self._about_sharing(None)
         self._told(here.sharing_step(about.reason, self._settings, file=self._subject.file))
+
+    async def _about_sharing(self, provider: Provider | None) -> AboutSharing:
+        seconds = self._left(TALK)
+        try:
+            async with asyncio.timeout(seconds + 1):
+                return await self._gate.about_sharing(self._subject.uri, provider, at_most=seconds)
+        except TimeoutError:  # of the disk
+            return AboutSharing(reason=SkipReason.UNDECIDED, repositories=(), filters=None)
 
     async def _completion(self, asked: Provider) -> None:
         timeouts = self._timeouts(LONGEST)
-        began = time.monotonic()
-        first_text: list[float] = []
-
-        async def opened(request: HttpRequest) -> AsyncGenerator[Event, None]:
-            async with aclosing(self._transport.events(request, timeouts)) as events:
-                async for event in events:
-                    with suppress(CompletionsError):  # which is for the reader
-                        chunk = asked.chunk(event)
-                        if chunk is not None and chunk.text.strip() and not first_text:
-                            first_text.append(time.monotonic() - began)
-                    yield event
-
-        generations = Generations(opened)
-        document = Document.open("untitled:check.py", "python", 1, TEXT)
-        request = Request(
-            document=document,
-            offset=CURSOR,
-            path="check.py",
-            settings=self._settings,
-            provider=at_hand(asked),
-            current=lambda: document,
-            by_hand=True,
-        )
-        outcome: Outcome | CompletionsError
-        try:
-            # Its own limits come first, which say more.
-            outcome = await self._in_time(complete(request, generations), LONGEST + 1)
-        except CompletionsError as error:
-            outcome = error
-        finally:
-            answered = generations.whom(asked)
-            await generations.aclose()
+        # Its own limits come first, which say more.
+        seconds = self._left(LONGEST + 1)
         self._told(
-            other_end.completion_step(
-                outcome,
-                first_text=first_text[0] if first_text else None,
-                total=time.monotonic() - began,
-                asked=asked,
-                answered=answered,
-            )
+            await tried_out(asked, self._settings, self._transport, timeouts, seconds=seconds)
         )
 
     def _timeouts(self, most: float) -> Timeouts:

@@ -1,16 +1,12 @@
-"""What was found at the other end: a Sourcegraph instance, or a model server of one's own."""
+"""What a Sourcegraph instance says: of the token, of itself, of what may be sent to it."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from lsp_completions.credentials.credential import CredentialOrigin
 from lsp_completions.diagnosis.steps import Step, failed, parted
 from lsp_completions.errors import CompletionsError, ConfigurationError
 from lsp_completions.pipeline.chats import family_for
-from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
-from lsp_completions.providers.base import Provider
-from lsp_completions.providers.model_lists import Listed
-from lsp_completions.providers.own_server import OwnServer
+from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_filters import UnreadableFilters
 from lsp_completions.providers.sourcegraph_site import (
@@ -28,9 +24,6 @@ from lsp_completions.settings import Settings
 from lsp_completions.sharing.gate import AboutSharing
 
 NOT_SAID = "The instance did not say; completions are asked for all the same."
-
-
-# ---- a Sourcegraph instance
 
 
 def token_step(
@@ -130,7 +123,7 @@ def model_step(
     chosen = settings.model or None
     if isinstance(choice, ConfigurationError):
         return failed("model", choice, model=None, chosen=chosen)
-    family = _family(asked)
+    family = family_for(asked.prompts_for, chats=asked.chats).name
     name = choice.model or choice.prompts_for
     details = {
         "model": name,
@@ -158,10 +151,6 @@ def model_step(
             lines=(instead,),
         )
     return Step(name="model", ok=True, sentence=about, details=details)
-
-
-def _family(provider: Provider) -> str:
-    return family_for(provider.prompts_for, chats=provider.chats).name
 
 
 def _window(window: Window) -> str:
@@ -226,131 +215,3 @@ def filters_step(about: AboutSharing, host: str, trouble: CompletionsError | Non
             )
         case _:
             return step(None, "Not needed, since what is here is kept back anyway.")
-
-
-# ---- a model server of one's own
-
-
-def key_step(provider: OwnServer, settings: Settings) -> Step:
-    """Where the key is from."""
-    source = settings.source_of("apiKey")
-    sentence = "None is set." if provider.key is None else f"From {source or 'the settings'}."
-    return Step(name="key", ok=True, sentence=sentence, details={"source": source})
-
-
-def own_model_step(
-    provider: Provider, listed: Sequence[Listed] | CompletionsError | None, settings: Settings
-) -> Step:
-    """Which model is asked for, and whether the server has it; `None` is one without a list."""
-    host, name = provider.host, provider.model
-    source = settings.source_of("model")
-    # Where there is none, the server gives prompts their form.
-    family = _family(provider) if provider.prompts_for else None
-    whose = f"{name} (from {source})" if name else "none is named, so the server chooses"
-    details: dict[str, object] = {"model": name or None, "source": source, "family": family}
-    if isinstance(listed, CompletionsError):
-        return failed("model", listed, listed=None, **details)
-    if listed is None:
-        sentence = f"{whose}; {host} has no list to look it up in."
-        return Step(name="model", ok=None, sentence=sentence, details={"listed": None, **details})
-    details["listed"] = [each.name for each in listed]
-    used = next((each for each in listed if each.in_use), None)
-    if name and used is None:
-        return Step(
-            name="model",
-            ok=False,
-            sentence=f"{host} does not list the model {name}.",
-            remedy=provider.GET_MODEL if isinstance(provider, OwnServer) else "",
-            details=details,
-            lines=(f"It lists: {_some([each.name for each in listed])}.",),
-        )
-    if used is not None and used.why_not:
-        return Step(
-            name="model",
-            ok=False,
-            sentence=f"{used.name} may not complete code: {used.why_not}.",
-            remedy="Name another in the setting `model`.",
-            details=details,
-        )
-    window = ""
-    form = f" (prompts for {family})" if family is not None else ""
-    if used is not None and used.input_tokens is not None:
-        window = f"; reads {used.input_tokens:,} tokens"
-        details["inputTokens"] = used.input_tokens
-    return Step(
-        name="model",
-        ok=True,
-        sentence=f"{whose}; {host} has it{form}{window}."
-        if name
-        else f"{whose}; {host} has {_some([each.name for each in listed])}.",
-        details=details,
-    )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (", ".join(names[:5]) + more) or "none"
-
-
-# ---- a completion
-
-
-def completion_step(
-    outcome: Outcome | CompletionsError,
-    *,
-    first_text: float | None,
-    total: float,
-    asked: Provider,
-    answered: Provider,
-) -> Step:
-    """What came of one real completion, in seconds; `answered` may stand in for whom was asked."""
-    details: dict[str, object] = {
-        "firstTextMs": None if first_text is None else round(first_text * 1000),
-        "totalMs": round(total * 1000),
-        "provider": answered.name,
-        "model": answered.model or None,
-    }
-    instead = _instead(asked, answered)
-    if isinstance(outcome, CompletionsError):
-        return failed("completion", outcome, **details)
-    if isinstance(outcome, Skipped):
-        sentence, remedy = parted(outcome.reason.value)
-        if outcome.reason in (SkipReason.EMPTY, SkipReason.NOTHING_NEW):
-            # It works; what a model makes of two lines is another matter.
-            sentence = f"{answered.host} answered after {round(total * 1000)} ms, with nothing new."
-            return Step(
-                name="completion", ok=True, sentence=sentence, details=details, lines=instead
-            )
-        return Step(
-            name="completion",
-            ok=False,
-            sentence=sentence,
-            remedy=remedy,
-            details=details,
-            lines=instead,
-        )
-    assert isinstance(outcome, Suggested)
-    first = "" if first_text is None else f"First text after {round(first_text * 1000)} ms, "
-    sentence = f"{first}all of it after {round(total * 1000)} ms."
-    return Step(
-        name="completion",
-        ok=True,
-        sentence=sentence[:1].upper() + sentence[1:],
-        details=details,
-        lines=instead,
-    )
-
-
-def _instead(asked: Provider, answered: Provider) -> tuple[str, ...]:
-    """What was refused on the way, and left out from then on."""
-    if asked == answered:
-        return ()
-    if isinstance(asked, Sourcegraph) and isinstance(answered, Sourcegraph):
-        if asked.api_version != answered.api_version:
-            return (
-                f"It refused version {asked.api_version} of the completions API, "
-                f"so {answered.api_version} is spoken.",
-            )
-        if asked.model and not answered.model:
-            return (f"It refused the model {asked.model}, so its own one answers.",)
-    return ("It refused the first form of the request, and took another.",)
