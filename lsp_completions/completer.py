@@ -9,12 +9,13 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from lsp_completions.cache import Diverged, Key, Memory, Piece, Place, Suggestion, known, rest_of
 from lsp_completions.errors import CompletionsError
 from lsp_completions.generations import Generations, MadeRoom
-from lsp_completions.pipeline.anchor import Typed
+from lsp_completions.pipeline.anchor import Typed, anchor_at, around, typed_around
 from lsp_completions.pipeline.asking import why_not_ask
 from lsp_completions.pipeline.chats import family_for
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
@@ -182,6 +183,8 @@ async def complete(
                     rest = await generations.back_off.rest(provider.host, by_hand=request.by_hand)
                 if rest is not None:
                     return Skipped(reason=SkipReason.BACKING_OFF, detail=rest)
+                if request.current() is None:
+                    return Skipped(reason=SkipReason.MOVED_ON)
                 # The rules may have changed while something was waited for.
                 if permission is not None and (kept := permission.why_kept_back(provider)):
                     return Skipped(reason=kept)
@@ -197,9 +200,12 @@ async def complete(
             )
             break
         except Diverged:
-            if (now := request.current()) is None:
+            now = request.current()
+            if now is not None:
+                memory.changed(place.key.document, now)
+            # Asked the same once more a model would say the same once more.
+            if now is None or not is_as_asked(request, now):
                 return Skipped(reason=SkipReason.MOVED_ON)
-            memory.changed(place.key.document, now)
         except MadeRoom:
             return Skipped(reason=SkipReason.MOVED_ON)
         except TimeoutError:
@@ -209,9 +215,14 @@ async def complete(
 
     # Asked by hand where something is shown already: what else could it be?
     cycles = request.by_hand and request.follow_typing and piece.shown and not typed.text
-    if cycles and not piece.others:
+    refused = permission is not None and permission.why_kept_back(provider) is not None
+    if cycles and not piece.others and not refused and request.current() is not None:
         how_many = 1 if provider.finishes_reading else OTHERS
-        piece.others = await others(piece, [ask(livelier(provider)) for _ in range(how_many)])
+        piece.others = await others(
+            piece,
+            [ask(livelier(provider)) for _ in range(how_many)],
+            enough_at=_now() + ENOUGH_AFTER,
+        )
     piece.shown = True
     suggestions = (suggestion, *piece.others)
     edits = [edit for each in suggestions if (edit := rest_of(each, typed, place)) is not None]
@@ -237,6 +248,14 @@ async def complete(
     if now is None or not fresh:
         return Skipped(reason=SkipReason.MOVED_ON)
     return Suggested(document=now, edits=tuple(fresh), complete=suggestion.complete)
+
+
+def is_as_asked(request: Request, now: Document) -> bool:
+    """Whether nothing happened around the cursor since a request was made."""
+    if now is request.document:
+        return True
+    anchor = anchor_at(request.document, request.offset)
+    return any(not typed.text for typed in typed_around(anchor, now.length, partial(around, now)))
 
 
 async def first_known(
@@ -292,9 +311,13 @@ async def first_known(
             task.cancel()
 
 
-async def others(piece: Piece, asked: Sequence[Piece]) -> tuple[Suggestion, ...]:
+async def others(
+    piece: Piece, asked: Sequence[Piece], *, enough_at: float
+) -> tuple[Suggestion, ...]:
     """What else a model says at the place of a piece, each once."""
-    told = await asyncio.gather(*[known(each, "") for each in asked], return_exceptions=True)
+    told = await asyncio.gather(
+        *[known(each, "", enough_at=enough_at) for each in asked], return_exceptions=True
+    )
     distinct = dict.fromkeys(
         each for each in told if isinstance(each, Suggestion) and each.text.strip()
     )

@@ -355,6 +355,11 @@ class Generations:
         """The streams for a document that still run, oldest first."""
         return [each for each in self._running if each.document == document and not each.ended]
 
+    def forget(self, document: str) -> None:
+        """Nothing more is wanted for a document: all its streams are hung up on."""
+        for generation in self.running(document):
+            generation.close()
+
     def usual_wait(self, provider: Provider) -> float | None:
         """The median of the seconds that its last first words took; `None` while not known."""
         waited = self._waited.get(self.whom(provider))

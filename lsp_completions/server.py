@@ -245,6 +245,7 @@ class CompletionServer(Server):
         """Nothing is shown for a document any more, nor asked."""
         self.turns.end(uri, reason)
         self.memory.forget(document_key(uri))
+        self.generations.forget(document_key(uri))
 
     def on_unreadable(self, method: str | None, params: object) -> None:
         """A change that could not be read leaves its document out of step."""

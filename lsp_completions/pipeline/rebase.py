@@ -33,6 +33,7 @@ def rebased(edit: Edit, before: Document, cursor: int, now: Document) -> Edit | 
             return after_typing(edit, now.slice(cursor, moved), moved)
         covered = now.slice(edit.start, moved)
         return replace(edit, end=edit.end + grown) if edit.new_text.startswith(covered) else None
-    if now.slice(max(0, moved - len(prefix)), moved) == prefix:
+    # Where the document's top is near, a new first line is near as well.
+    if cursor > REACH and now.slice(moved - REACH, moved) == prefix:
         return replace(edit, start=edit.start + grown, end=edit.end + grown)
     return None

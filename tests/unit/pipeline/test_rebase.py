@@ -43,6 +43,7 @@ def drawn(text: str) -> tuple[Document, int]:
         ),
         pytest.param("x = <cursor>\ny\n", "1", "x = <cursor>\nz\n", None, id="changed below"),
         pytest.param("y\nx = <cursor>\n", "1", "z\nx = <cursor>\n", None, id="changed above"),
+        pytest.param("x = <cursor>\n", "1", "z\nx = <cursor>\n", None, id="a new first line"),
         pytest.param("x = 1<cursor>", "2", "<cursor>", None, id="all deleted"),
         pytest.param(
             "é😀 = <cursor>\n", "ab", "é😀 = a<cursor>\n", "é😀 = ab\n", id="after astral letters"
