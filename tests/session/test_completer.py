@@ -20,6 +20,8 @@ from tests.support.cursor import apply, cursor
 
 PROVIDER = Sourcegraph(endpoint="http://127.0.0.1:1", token=Secret("t"), api_version=2)
 
+FAR = "# far away\n" * 300
+
 
 @dataclass
 class Model:
@@ -163,18 +165,22 @@ async def test_the_document_by_then(now: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("follow_typing", "now", "edited"),
+    ("follow_typing", "above", "now", "edited"),
     [
-        pytest.param(True, "x = ca\n", "x = ca\n", id="the one by then"),
-        pytest.param(False, "x = ca\n", "x = \n", id="the one asked about"),
-        pytest.param(True, "# far away\nx = \n", "# far away\nx = \n", id="lines put before it"),
+        pytest.param(True, "", "x = ca\n", "x = ca\n", id="the one by then"),
+        pytest.param(False, "", "x = ca\n", "x = \n", id="the one asked about"),
+        pytest.param(
+            True, FAR, f"# 1\n{FAR}x = \n", f"# 1\n{FAR}x = \n", id="lines put far before it"
+        ),
     ],
 )
 async def test_a_suggestion_names_the_document_its_edits_are_in(
-    follow_typing: bool, now: str, edited: str
+    follow_typing: bool, above: str, now: str, edited: str
 ) -> None:
     model = Model(["call()\n"])
-    outcome, text = await outcome_of("x = <cursor>\n", model, now=now, follow_typing=follow_typing)
+    outcome, text = await outcome_of(
+        f"{above}x = <cursor>\n", model, now=now, follow_typing=follow_typing
+    )
     assert isinstance(outcome, Suggested)
     assert outcome.document.text == edited
     assert text == now.replace("x = \n", "x = ca\n").replace("ca\n", "call()\n")
