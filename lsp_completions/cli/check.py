@@ -118,14 +118,13 @@ class Page:
         self._held: list[Step] = []
 
     def add(self, step: Step) -> None:
-        """Show a step; those that were not tried are shown together."""
-        if step.ok is None and step.sentence.startswith("not tried"):
-            if self._held and self._held[0].sentence != step.sentence:
-                self._release()
+        """Show a step; those of which the same is unknown are shown together."""
+        if self._held and (step.ok is not None or step.sentence != self._held[0].sentence):
+            self._release()
+        if step.ok is None and not step.lines:
             self._held.append(step)
-            return
-        self._release()
-        self._write(step)
+        else:
+            self._write(step)
 
     def end(self, wrong: int) -> None:
         """Say what all of it means."""
@@ -137,12 +136,13 @@ class Page:
             self._line(ALL_GOOD)
 
     def _release(self) -> None:
-        if self._held:
+        held, self._held = self._held, []
+        if len(held) == 1:
+            self._write(held[0])
+        elif held:
             mark = self._marks[None]
-            names = ", ".join(LABELS.get(step.name, step.name) for step in self._held)
-            text = f"{mark} {names}: {self._held[0].sentence}."
-            self._line(text, " " * (len(mark) + 1), mark=None)
-            self._held = []
+            names = ", ".join(LABELS.get(step.name, step.name) for step in held)
+            self._line(f"{mark} {names}: {held[0].sentence}", " " * (len(mark) + 1), mark=None)
 
     def _write(self, step: Step) -> None:
         mark, arrow = self._marks[step.ok], self._marks["remedy"]

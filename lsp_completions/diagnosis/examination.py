@@ -27,6 +27,7 @@ from lsp_completions.diagnosis.trial import tried_out
 from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
+    Interrupted,
     LocalModelFailed,
     NoCredential,
     NotAuthorized,
@@ -168,8 +169,9 @@ class _Examination:
         if (why := await self._way(chosen.endpoint)) is not None:
             await self._cut_short(("token", *OF_SITE), why)
             return
-        if (instance := await self._token(chosen, source)) is None:
-            await self._cut_short(OF_SITE, "the token did not let us in")
+        instance = await self._token(chosen, source)
+        if isinstance(instance, str):
+            await self._cut_short(OF_SITE, instance)
             return
         site = await self._sites.site(instance, at_most=self._left(TALK))
         why = self._of_site(instance, site)
@@ -190,11 +192,10 @@ class _Examination:
         await self._sharing()
         self._skip(("filters", "completion"), why)
 
-    async def _token(self, chosen: Sourcegraph, source: Source) -> Sourcegraph | None:
-        """The instance with its credential; `None` where that is not good for anything."""
+    async def _token(self, chosen: Sourcegraph, source: Source) -> Sourcegraph | str:
+        """The instance with its credential; why nothing can be asked where that is no good."""
         origin = origin_of(self._settings, await asyncio.to_thread(Logins().all))
         said: str | CompletionsError | None
-        instance: Sourcegraph | None = None
         try:
             instance = await self._in_time(self._credentials.given(chosen, source), CREDENTIAL)
             # All at once, lest a slow instance be waited for again and again.
@@ -204,8 +205,10 @@ class _Examination:
         except CompletionsError as error:
             said = error
         self._told(of_an_instance.token_step(origin, chosen.endpoint, said))
-        if said is None or isinstance(said, _SHUT_OUT):
-            return None
+        if said is None or isinstance(said, NotAuthorized | NoCredential):
+            return "the token did not let us in"
+        if isinstance(said, _SHUT_OUT):
+            return "the instance did not let us ask"
         return instance
 
     def _of_site(self, instance: Sourcegraph, site: Site) -> str | None:
@@ -250,7 +253,7 @@ class _Examination:
         self._told(of_own_server.own_model_step(asked, listed, self._settings))
         await self._sharing()
         if isinstance(listed, _SHUT_OUT):
-            self._skip(["completion"], "the key did not let us in")
+            self._skip(["completion"], "the server did not let us ask")
             return
         loading = ModelLoading(
             lambda request, longest: self._transport.events(
@@ -406,7 +409,9 @@ class _Examination:
             raise TimedOut(f"It took longer than {seconds:.2g} seconds.") from None
 
 
+# What lies behind it would fail in the same way.
 _SHUT_OUT = (
+    Interrupted,
     NotAuthorized,
     NoCredential,
     ProxyNotAuthorized,

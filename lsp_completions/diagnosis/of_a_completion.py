@@ -37,7 +37,7 @@ def completion_step(
             name="completion",
             ok=False,
             sentence=sentence,
-            remedy=remedy,
+            remedy=remedy or "Try again; if it goes on, tell whoever runs the server.",
             details=details,
             lines=instead,
         )

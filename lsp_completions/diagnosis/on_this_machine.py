@@ -8,10 +8,12 @@ from pathlib import Path
 from lsp_completions.configuration.in_force import Told
 from lsp_completions.diagnosis.steps import Step, failed, parted
 from lsp_completions.errors import ConfigurationError
+from lsp_completions.kinds import UNREADABLE
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.templates import FimTokens
 from lsp_completions.settings import Api, Problem, Settings
 
+UNREADABLE_AS_JSON = json.dumps(UNREADABLE)[1:-1]
 LONGEST_VALUE = 60  # characters of a value; a list of patterns may be endless
 
 
@@ -25,7 +27,7 @@ def settings_step(
         "ownFile": own_file,
         "set": {
             each.key: {
-                "value": json.loads(each.value),
+                "value": json.loads(each.value.replace(UNREADABLE_AS_JSON, "(unreadable)")),
                 "source": each.source,
                 "lockedBy": each.locked_by,
             }
@@ -61,7 +63,8 @@ def _lines(told: Sequence[Told]) -> Iterator[str]:
         yield f"{source}:" if source is not None else "set nowhere:"
         for each in told:
             if each.source == source:
-                value = each.value if each.value != '"***"' else "***"
+                value = each.value.replace(UNREADABLE_AS_JSON, "(unreadable)")
+                value = "***" if value == '"***"' else value
                 if len(value) > LONGEST_VALUE:
                     value = f"{value[:LONGEST_VALUE]}…"
                 locked = f" (locked by {each.locked_by})" if each.locked_by is not None else ""

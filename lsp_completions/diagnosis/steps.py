@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lsp_completions.errors import (
     CompletionsError,
+    Interrupted,
     NoCredential,
     ProviderError,
     ProxyNotAuthorized,
@@ -36,7 +37,7 @@ class Step:
 
 def not_tried(name: str, why: str) -> Step:
     """A step that another one stands in the way of; `why` follows on "since"."""
-    return Step(name=name, ok=None, sentence=f"not tried, since {why}")
+    return Step(name=name, ok=None, sentence=f"Not tried, since {why}.")
 
 
 def failed(name: str, error: CompletionsError, **details: object) -> Step:
@@ -103,6 +104,11 @@ def _usual_remedy(error: CompletionsError) -> str:
             return "Set the address to where it is now."
         case RateLimited():
             return "Wait a while; suggestions come back by themselves."
+        case Interrupted():
+            return (
+                "Try again in a minute; a server that hangs up at once may want a client "
+                "certificate (`clientCertificate`)."
+            )
         case UnexpectedReply():
             return "Check the address; something else may answer there."
         case ProviderError():

@@ -76,8 +76,13 @@ def _reason(error: BaseException) -> str:
                 return f"its name could not be resolved ({cause.strerror})"
             case _:
                 pass
+    # The numbers of TLS are no system's: its "read again" would be a file that does not exist.
     numbers = [
-        cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno is not None
+        cause.errno
+        for cause in causes
+        if isinstance(cause, OSError)
+        and not isinstance(cause, ssl.SSLError)
+        and cause.errno is not None
     ]
     if not numbers:
         return str(error).rstrip(".") or "no reason given"

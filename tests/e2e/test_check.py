@@ -90,7 +90,7 @@ class Found:
             assert set(step) == {"name", "ok", "sentence", "remedy", "details"}
             # Whatever is wrong, something can be done.
             assert step["ok"] is not False or step["remedy"], step
-            assert step["ok"] is None or not step["sentence"].startswith("not tried")
+            assert step["ok"] is None or not step["sentence"].startswith("Not tried")
 
     @property
     def wrong(self) -> list[str]:
@@ -336,7 +336,7 @@ def test_something_is_wrong_there(
     assert list(found.steps) == OF_INSTANCE
     if step == "token":
         assert found.tried() == [*OF_INSTANCE[:5], "sharing"]
-        assert found.steps["completion"]["sentence"].startswith("not tried, since")
+        assert found.steps["completion"]["sentence"].startswith("Not tried, since")
     if step == "switch":
         assert not instance.completions
 
@@ -465,7 +465,7 @@ def test_nobody_there(
     assert found.wrong == ["connection"]
     assert sentence in found.steps["connection"]["sentence"]
     assert remedy in found.steps["connection"]["remedy"]
-    assert "not tried, since there is no connection" in found.steps["model"]["sentence"]
+    assert "Not tried, since there is no connection" in found.steps["model"]["sentence"]
     assert found.steps["sharing"]["ok"]
 
 
@@ -539,7 +539,7 @@ def test_nothing_is_set(person: User) -> None:
     assert found.steps["provider"]["sentence"] == "No completions yet."
     assert found.steps["provider"]["remedy"].startswith("Run `lsp-completions login`, or set SRC_")
     assert "config.toml" in found.steps["settings"]["sentence"]
-    assert found.steps["completion"]["sentence"] == "not tried, since nobody answers"
+    assert found.steps["completion"]["sentence"] == "Not tried, since nobody answers."
 
 
 def test_half_is_set(person: User) -> None:
