@@ -37,6 +37,9 @@ MOST_DOCUMENTS = 32
 # Characters before the first word that the clean-up may have dropped, such as a space too many.
 MOST_DROPPED = 40
 
+# Seconds between keys: who waits longer for a block lets it come whole.
+IN_FULL_SWING = 0.3
+
 
 class Diverged(Exception):
     """What was typed is not what the model says."""
@@ -105,7 +108,7 @@ class Piece:
     suggestion: Suggestion | None = None
     """`None` while it is not known."""
     early: bool = False
-    """Whole lines were shown before all was said: they are enough from now on."""
+    """Whole lines were shown before all was said, or could have been: they are enough by now."""
     shown: bool = False
     others: tuple[Suggestion, ...] = ()
     """What else the model would say, where the user wanted to know."""
@@ -336,6 +339,19 @@ async def known(
     `TimeoutError`, each with
     nothing to show for it.
     """
+    began = _now()
+    try:
+        return await _known(piece, typed, enough_at, ends)
+    except asyncio.CancelledError:
+        # Lines were there, and the next key came before they were shown.
+        if _now() - began < IN_FULL_SWING and _so_far(piece, beyond=typed) is not None:
+            piece.early = True
+        raise
+
+
+async def _known(
+    piece: Piece, typed: str, enough_at: float | None, ends: float | None
+) -> Suggestion:
     with piece.generation.reading():
         while piece.suggestion is None:
             look(piece)
@@ -348,7 +364,9 @@ async def known(
                 raise Diverged
             early = piece.generation.provider.shows_early
             late = early and (piece.early or (enough_at is not None and _now() >= enough_at))
-            if late and (suggestion := _so_far(piece)) is not None:
+            if late and (suggestion := _so_far(piece, beyond=typed)) is not None:
+                piece.early = True
+                piece.keep_ahead_of(suggestion)
                 return suggestion
             try:
                 soon = enough_at if early and not late else None
@@ -356,7 +374,9 @@ async def known(
                     await piece.generation.news()
             except TimeoutError:
                 if ends is not None and _now() >= ends:
-                    if early and (suggestion := _so_far(piece)) is not None:
+                    if early and (suggestion := _so_far(piece, beyond=typed)) is not None:
+                        piece.early = True
+                        piece.keep_ahead_of(suggestion)
                         return suggestion
                     raise
     if not piece.may_go_on(typed):
@@ -386,16 +406,12 @@ def look(piece: Piece) -> None:
     piece.settle(piece.made_of(candidate))
 
 
-def _so_far(piece: Piece) -> Suggestion | None:
-    """What the whole lines said so far make."""
+def _so_far(piece: Piece, *, beyond: str) -> Suggestion | None:
+    """What the whole lines said so far make, where that is more than was typed."""
     collector = _collector(piece)
     candidate = collector.feed(Chunk(text=piece.said)) or collector.end(cut_off=True)
     suggestion = piece.made_of(candidate)
-    if not suggestion.text:
-        return None
-    piece.early = True
-    piece.keep_ahead_of(suggestion)
-    return suggestion
+    return suggestion if len(suggestion.text) > len(beyond) else None
 
 
 def _collector(piece: Piece) -> Collector:

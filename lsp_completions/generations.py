@@ -30,7 +30,7 @@ CODE = 12  # characters that a refusal has in common with a prompt by quoting it
 LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with its last text
 # Seconds without a reader: editors that cancel at each key ask again 1 to 205 ms later.
 UNWANTED = 0.3
-LINES_AHEAD = 3  # whole lines beyond what was suggested, for when that is accepted
+LINES_AHEAD = 5  # whole lines beyond what was suggested, for when that is accepted
 MOST_PER_DOCUMENT = 2
 MOST = 4
 
@@ -292,6 +292,9 @@ class Generation:
     def _end(self, error: CompletionsError | None) -> None:
         if not self.ended:
             self._flush()
+            if error is None and self.finish is None and self._said_enough():
+                # We hung up in the middle of a line.
+                self.said = self.said[: self.said.rfind("\n") + 1]
             self.ended = True
             self.error = error
             self._unwanted.cancel()

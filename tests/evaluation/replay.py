@@ -184,7 +184,7 @@ def count(one: Typed, score: Score) -> None:
         # What counts is what is there when the next key is pressed.
         if following is not None and following.is_key and fit and left:
             score.fitting_keys += 1
-        if moment.replaced and fitting(moment.replaced, left):
+        if flickers(moment.replaced, moment.shown) and fitting(moment.replaced, left):
             score.flicker += 1
         if fit:
             if first is None:
@@ -218,6 +218,11 @@ def fitting(shown: str, rest: str) -> bool:
         return False
     word = match[0] if match[0].strip() else rest[: match.end() + 1]
     return shown.startswith(word[: max(1, len(shown))])
+
+
+def flickers(before: str, now: str) -> bool:
+    """Whether other text took the place of this, or none; it may grow, or end before a bracket."""
+    return before != "" and (not now or not (before.startswith(now) or now.startswith(before)))
 
 
 def agreement(shown: str, rest: str) -> int:
