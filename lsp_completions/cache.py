@@ -235,6 +235,9 @@ def rest_of(suggestion: Suggestion, typed: Typed, now: Place) -> Edit | None:
         return None
     if typed.added:
         # What the editor has closed by itself is closed once.
+        _, *closed = typed.added.split("\n")
+        if closed:
+            rest = rest.partition(f"\n{closed[0]}\n")[0].removesuffix(f"\n{closed[0]}")
         rest = postprocess.fit_below(rest, now.context)
         return edit_for(rest, now.context) if rest else None
     return Edit(start=now.cursor, end=now.cursor + suggestion.replaced, new_text=rest)

@@ -146,6 +146,8 @@ def _plain(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-# Closers, a closing tag, or the line that closes what a new line was put into.
-_ADDED = re.compile(r"[)\]}>\"'`;,]{1,8}|</[\w:.-]{1,20}>|\n[ \t]*(?:[)\]}]{1,4}[;,]?|end)")
-_MOST_ADDED = 48
+# Closers or a closing tag, and the lines that close what new lines were put into.
+_ADDED = re.compile(
+    r"(?:[)\]}>\"'`;,]{1,8}|</[\w:.-]{1,20}>)?(?:\n[ \t]*(?:[)\]}]{1,4}[;,]?|end)){0,3}"
+)
+_MOST_ADDED = 64

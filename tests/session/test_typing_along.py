@@ -110,7 +110,8 @@ class Desk:
 
     async def sees(self, **options: bool) -> str:
         """The document with the suggestion in it, or why there is none."""
-        outcome = await self.asks(**options)
+        async with asyncio.timeout(20):
+            outcome = await self.asks(**options)
         if isinstance(outcome, Suggested):
             return apply(outcome.document.text, outcome.edits[0])
         return outcome.reason.name
@@ -198,6 +199,63 @@ async def test_what_the_editor_closes_by_itself_stands_once(
     desk.types(typed, closes=closes)
     assert await desk.sees() == expected
     assert len(desk.streams) == 1
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param(
+            [("for b in c {", "}"), ("\n    ", "\n  ")], id="a line for the closing brace"
+        ),
+        pytest.param(
+            [("for b in c {", "}"), ("\n    ", "\n  "), ("g(", ")")], id="a bracket above it"
+        ),
+    ],
+)
+async def test_a_block_that_the_editor_has_closed_is_closed_once(
+    keys: list[tuple[str, str]],
+) -> None:
+    desk = Desk("fn f() {\n  <cursor>\n}\n")
+    desk.document = Document.open(desk.document.uri, "rust", 1, desk.document.text)
+    asked = desk.asks()
+    stream = await desk.stream()
+    stream.says("for b in c {\n    g(b);\n    h(b);\n  }\n  1\n")
+    stream.ends()
+    await asked
+    for key, closes in keys:
+        desk.types(key, closes=closes)
+        await asyncio.sleep(0)
+    assert await desk.sees() == "fn f() {\n  for b in c {\n    g(b);\n    h(b);\n  }\n}\n"
+    assert len(desk.streams) == 1
+
+
+async def test_in_full_swing_the_lines_of_a_block_come_as_they_are_there() -> None:
+    desk = Desk("def f(a):\n    <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    stream.says("for b in a:\n", "        g(b)\n")
+    await asyncio.sleep(0.01)
+    assert not asked.done()
+    asked.cancel()
+    desk.types("f")
+    assert await desk.sees() == "def f(a):\n    for b in a:\n        g(b)\n"
+    stream.says("        h(b)\n", "    return a\n", "\n")
+    stream.ends()
+    desk.types("o")
+    assert (await desk.sees()).startswith("def f(a):\n    for b in a:\n        g(b)\n        h(b)")
+    assert len(desk.streams) == 1
+
+
+async def test_of_a_line_that_we_did_not_wait_for_nothing_is_shown() -> None:
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    lines = [f"y{number} = {number}" for number in range(5)]
+    stream.says("1\n", "\n".join([*lines, "bro"]))
+    desk.accepts(await asked)
+    await stream.hung_up.wait()
+    desk.types("\n")
+    assert await desk.sees() == "\n".join(["x = 1", *lines, ""])
 
 
 async def test_after_an_acceptance_the_next_piece_is_what_the_model_said_further() -> None:
