@@ -292,9 +292,6 @@ class Generation:
     def _end(self, error: CompletionsError | None) -> None:
         if not self.ended:
             self._flush()
-            if error is None and self.finish is None and self._said_enough():
-                # We hung up in the middle of a line.
-                self.said = self.said[: self.said.rfind("\n") + 1]
             self.ended = True
             self.error = error
             self._unwanted.cancel()
