@@ -9,7 +9,7 @@ import pytest
 
 from lsp_completions.cache import Place
 from lsp_completions.completer import ENOUGH_AFTER
-from lsp_completions.generations import LINGER, UNWANTED
+from lsp_completions.generations import LINES_AHEAD, LINGER, UNWANTED
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.prompt import Prompt
@@ -116,11 +116,12 @@ def test_half_a_line_of_a_stream_we_hung_up_on_is_not_shown() -> None:
         desk = Desk("def f():\n    a = <cursor>\n")
         asked = desk.asks()
         stream = await desk.stream()
-        stream.says("1\n" + "".join(f"    b{line} = 1\n" for line in range(3)) + "\n    ret")
+        lines = [f"    b{line} = 1\n" for line in range(LINES_AHEAD)]
+        stream.says("1\n" + "".join(lines) + "\n    ret")
         desk.accepts(await asked)
         await settled()
         assert desk.generations.running(document_key(desk.document.uri)) == []
-        for _ in range(4):
+        for _ in range(LINES_AHEAD + 1):
             asked = desk.asks()
             await settled()
             if not asked.done():
