@@ -210,7 +210,7 @@ class Settings:
         metadata=_knob(
             Number(whole=True, least=1),
             "The longest completion to ask for, in the model's tokens; "
-            "256 when not set, and 48 with `local`.",
+            "256 when not set, and 24 with `local`.",
         ),
     )
     temperature: float | None = field(
