@@ -106,6 +106,10 @@ class BackOff:
             await found.trying.over.wait()
         return None
 
+    def is_well(self, host: str) -> bool:
+        """Whether the last request to `host`, if there was one, went well."""
+        return host not in self._hosts
+
     def attempt(self, host: str) -> "Attempt":
         """A request to `host` begins; what becomes of it is told to what is returned."""
         attempt = Attempt(self, host, self._era)

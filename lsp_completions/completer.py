@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from lsp_completions.back_off import BackOff
 from lsp_completions.cache import Diverged, Key, Memory, Piece, Place, Suggestion, known, rest_of
 from lsp_completions.errors import CompletionsError
-from lsp_completions.generations import Generations, MadeRoom
+from lsp_completions.generations import Generation, Generations, MadeRoom
 from lsp_completions.pipeline.anchor import Typed, anchor_at, around, typed_around
 from lsp_completions.pipeline.asking import why_not_ask
 from lsp_completions.pipeline.chats import family_for
@@ -70,7 +71,8 @@ class Request:
     leaves it to the provider's own. `current` gives the document as it is by then;
     `follow_typing` asks for the edit in that document, and not in the one asked about. `by_hand`
     means that a person wants it now, whatever went wrong before. Without a `permission` whoever
-    asks knows that the document may be sent.
+    asks knows that the document may be sent. One `ahead` was asked for by nobody yet: a model is
+    asked once, and only where that costs little and nothing went wrong before.
     """
 
     document: Document
@@ -83,6 +85,7 @@ class Request:
     deadline: float | None = None
     follow_typing: bool = True
     by_hand: bool = False
+    ahead: bool = False
     permission: Permission | None = None
 
 
@@ -165,9 +168,10 @@ async def complete(
         return Piece(place=place, generation=generation)
 
     # What is typed now usually fits what a model has said, or is about to say.
+    silent: Generation | None = None
     for _ in range(MOST_ATTEMPTS):
         try:
-            pieces = memory.fitting(place)
+            pieces = fitting(place, memory, but=silent)
             if not pieces:
                 if not request.by_hand:
                     refusal = why_not_ask(
@@ -175,6 +179,9 @@ async def complete(
                     )
                     if refusal is not None:
                         return Skipped(reason=refusal)
+                if request.ahead and not may_ask_ahead(provider, generations.back_off):
+                    return Skipped(reason=SkipReason.NOT_AHEAD)
+                if not request.by_hand and not request.ahead:
                     usual_wait = generations.usual_wait(provider)
                     async with asyncio.timeout_at(ends):
                         await asyncio.sleep(pause_before(context, provider, settings, usual_wait))
@@ -189,22 +196,30 @@ async def complete(
                 if permission is not None and (kept := permission.why_kept_back(provider)):
                     return Skipped(reason=kept)
                 # The other method may have asked meanwhile.
-                pieces = memory.fitting(place) or [memory.add(ask())]
+                pieces = fitting(place, memory, but=silent) or [memory.add(ask())]
+            alone = provider.finishes_reading or request.ahead
             piece, suggestion, typed = await first_known(
                 pieces,
                 place,
-                ask_again=None if provider.finishes_reading else lambda: memory.add(ask()),
+                ask_again=None if alone else lambda: memory.add(ask()),
                 patience=generations.usual_wait(provider) or USUAL_WAIT,
                 enough_at=began + ENOUGH_AFTER,
                 ends=ends,
             )
-            break
+            # Accepted while it was not known whether there is more of it.
+            used_up = suggestion.text != "" and typed.text.startswith(suggestion.text)
+            if not used_up and (suggestion.text or not piece.led):
+                break
+            if not used_up:
+                # Of what follows an accepted suggestion no model was asked at this place.
+                memory.drop(piece)
+                silent = piece.generation
         except Diverged:
             now = request.current()
-            if now is not None:
+            if now is not None and not request.ahead:
                 memory.changed(place.key.document, now)
             # Asked the same once more a model would say the same once more.
-            if now is None or not is_as_asked(request, now):
+            if now is None or request.ahead or not is_as_asked(request, now):
                 return Skipped(reason=SkipReason.MOVED_ON)
         except MadeRoom:
             return Skipped(reason=SkipReason.MOVED_ON)
@@ -212,6 +227,8 @@ async def complete(
             return Skipped(reason=SkipReason.TOO_SLOW)
     else:
         return Skipped(reason=SkipReason.MOVED_ON)
+    if request.ahead:
+        return Skipped(reason=SkipReason.NOT_AHEAD)
 
     # Asked by hand where something is shown already: what else could it be?
     cycles = request.by_hand and request.follow_typing and piece.shown and not typed.text
@@ -224,7 +241,8 @@ async def complete(
             enough_at=_now() + ENOUGH_AFTER,
         )
     piece.shown = True
-    suggestions = (suggestion, *piece.others)
+    # A menu has its own ways to choose, and other sources beside us.
+    suggestions = (suggestion, *(piece.others if request.follow_typing else ()))
     edits = [edit for each in suggestions if (edit := rest_of(each, typed, place)) is not None]
     if not edits:
         return Skipped(reason=suggestion.nothing or SkipReason.NOTHING_NEW)
@@ -256,6 +274,11 @@ def is_as_asked(request: Request, now: Document) -> bool:
         return True
     anchor = anchor_at(request.document, request.offset)
     return any(not typed.text for typed in typed_around(anchor, now.length, partial(around, now)))
+
+
+def fitting(place: Place, memory: Memory, *, but: Generation | None) -> list[Piece]:
+    """What a model says there, but for one that has no more to say after what was accepted."""
+    return [each for each in memory.fitting(place) if not each.led or each.generation is not but]
 
 
 async def first_known(
@@ -323,6 +346,12 @@ async def others(
     )
     shown = piece.suggestion.text if piece.suggestion is not None else ""
     return tuple(each for each in distinct if each.text != shown)
+
+
+def may_ask_ahead(provider: Provider, back_off: BackOff) -> bool:
+    """Whether a request that may turn out to be for nothing is all right."""
+    # On this machine it would take the place of one that somebody waits for.
+    return not provider.finishes_reading and back_off.is_well(provider.host)
 
 
 def pause_before(

@@ -39,21 +39,22 @@ from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import (
-    KEPT_BACK,
+    TOLD_BY_HAND,
     Outcome,
     Skipped,
     SkipReason,
     Suggested,
 )
-from lsp_completions.pipeline.uris import display_path, document_key
+from lsp_completions.pipeline.uris import display_path, document_key, every_path, scheme_of
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
-from lsp_completions.session import Documents, Suggestions, TriggerKinds, Turns, Typing
-from lsp_completions.settings import Menu, Settings, keys
+from lsp_completions.session import Documents, Shown, Suggestions, TriggerKinds, Turns, Typing
+from lsp_completions.settings import Menu, Settings, Trigger, keys
 from lsp_completions.sharing.context_filters import ContextFilters
 from lsp_completions.sharing.gate import Gate, Permission
 from lsp_completions.site import Sites
+from lsp_completions.switches import Scope, Switch, Switches
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import network_of
 
@@ -63,6 +64,18 @@ INLINE = types.TEXT_DOCUMENT_INLINE_COMPLETION
 MENU = types.TEXT_DOCUMENT_COMPLETION
 
 ACCEPTED = "lspCompletions.didAcceptCompletion"
+# What clients written for Copilot's server report. Never offered: VS Code registers what is offered
+# for all its windows, and fails where another has it already.
+ACCEPTED_IN_COPILOT = "github.copilot.didAcceptCompletionItem"
+SWITCHES = {
+    "lspCompletions.enable": Switch.ON,
+    "lspCompletions.disable": Switch.OFF,
+    "lspCompletions.toggle": Switch.OTHER,
+}
+
+DID_SHOW = "textDocument/didShowCompletion"
+DID_ACCEPT_PART = "textDocument/didPartiallyAcceptCompletion"
+DID_FOCUS = "textDocument/didFocus"
 
 # Not a space: VS Code would open its menu over the ghost text after every word.
 TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
@@ -75,6 +88,8 @@ SMALL_MODEL = (
 
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
+
+CONTENT_MODIFIED = -32801
 
 SEND, DO_NOT_SEND = "Send", "Don't send"
 
@@ -89,6 +104,9 @@ READERS: dict[str, Callable[[object], Any]] = {
     INLINE: convert.read_inline_completion,
     MENU: convert.read_completion,
     types.WORKSPACE_EXECUTE_COMMAND: convert.read_execute_command,
+    DID_SHOW: convert.read_report,
+    DID_ACCEPT_PART: convert.read_report,
+    DID_FOCUS: convert.read_focus,
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: convert.read_configuration_change,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: convert.read_workspace_folders_change,
 }
@@ -113,6 +131,7 @@ class CompletionServer(Server):
         self.typing = Typing()
         self.trigger_kinds = TriggerKinds()
         self.suggestions = Suggestions()
+        self.switches = Switches()
         self.roots: tuple[str, ...] = ()
         self.shows_inline = False
 
@@ -146,8 +165,10 @@ class CompletionServer(Server):
         self.generations = Generations(self._open_stream, replaced=self.backend.replaced)
         self.loading = ModelLoading(self._open_loading, self._show_loading)
         self.memory = Memory()
+        self._ahead: dict[str, asyncio.Task[None]] = {}
         self.on_stop += [
             self._end_progress,
+            self._end_all_ahead,
             self.loading.aclose,
             self._approvals.aclose,
             self._end_reading,
@@ -170,6 +191,9 @@ class CompletionServer(Server):
             (INLINE, self.inline_completion, types.InlineCompletionOptions()),
             (MENU, self.completion, menu),
             (types.WORKSPACE_EXECUTE_COMMAND, self.execute_command, None),
+            (DID_SHOW, self.did_show, None),
+            (DID_ACCEPT_PART, self.did_accept_part, None),
+            (DID_FOCUS, self.did_focus, None),
             (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self.did_change_configuration, None),
             (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self.did_change_folders, None),
         ):
@@ -195,7 +219,7 @@ class CompletionServer(Server):
             del self.handlers[MENU]
         elif self._menu_is_left_to_inline():
             self.options[MENU] = types.CompletionOptions()
-        commands = [ACCEPTED + self.settings.command_suffix]
+        commands = [name + self.settings.command_suffix for name in (ACCEPTED, *SWITCHES)]
         self.options[types.WORKSPACE_EXECUTE_COMMAND] = types.ExecuteCommandOptions(commands)
         if not client.advertises_inline:
             logger.info("%s does not announce inline completion.", client.name or "The editor")
@@ -237,6 +261,7 @@ class CompletionServer(Server):
         """Forget a document, and show nothing for it any more."""
         self._end_for(uri)
         self.documents.close(uri)
+        self.suggestions.forget(uri)
         self.gate.forget(uri)
         key = document_key(uri)
         self._told_why = {told for told in self._told_why if told[0] != key}
@@ -244,6 +269,7 @@ class CompletionServer(Server):
     def _end_for(self, uri: str, reason: SkipReason = SkipReason.MOVED_ON) -> None:
         """Nothing is shown for a document any more, nor asked."""
         self.turns.end(uri, reason)
+        self._end_ahead(uri)
         self.memory.forget(document_key(uri))
         self.generations.forget(document_key(uri))
 
@@ -262,6 +288,11 @@ class CompletionServer(Server):
     ) -> Coroutine[None, None, types.InlineCompletionList | None]:
         """Ghost text."""
         self.shows_inline = True
+        document = self.documents.get(query.uri)
+        if document is not None and is_older(query.version, document.version):
+            # Its place is one in a text that is gone. A number ahead of ours is let pass: messages
+            # come in their order, so it is a client's own way of counting.
+            raise JsonRpcException("The document has changed since.", CONTENT_MODIFIED)
         by_hand = self.trigger_kinds.is_by_hand(query.trigger_kind)
         by_hand = by_hand and not self.typing.just_typed(query.uri, query.position)
         return self._inline_answer(query, self._begin(query, INLINE, by_hand=by_hand))
@@ -277,11 +308,18 @@ class CompletionServer(Server):
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
-                ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
+                ids=self._remembered(outcome),
             )
         if outcome.reason is SkipReason.SUPERSEDED:
             return None
         return types.InlineCompletionList(items=[])
+
+    def _remembered(self, outcome: Suggested) -> list[str]:
+        """Ids for the suggestions, by which the editor will report what becomes of them."""
+        return [
+            self.suggestions.add(Shown(document=outcome.document, edit=edit))
+            for edit in outcome.edits
+        ]
 
     def completion(
         self, query: CompletionQuery
@@ -305,7 +343,7 @@ class CompletionServer(Server):
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
-                ids=[self.suggestions.add(query.uri) for _ in outcome.edits],
+                ids=self._remembered(outcome),
                 detail=self.backend.model or self.backend.name,
                 is_incomplete=not outcome.complete,
             )
@@ -343,7 +381,7 @@ class CompletionServer(Server):
                     self.loading.again(self.backend.at_hand)
                 self.notices.failed(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
-            if isinstance(result, Skipped) and result.reason in KEPT_BACK:
+            if isinstance(result, Skipped) and result.reason in TOLD_BY_HAND:
                 if (trouble := self._trouble(query.uri, result)) is not None:
                     self.notices.failed(trouble)
                 self._say_why(query.uri, result.reason, by_hand=by_hand)
@@ -381,6 +419,8 @@ class CompletionServer(Server):
         reason = self.gate.why_kept_back(query.uri)
         if reason is not None and reason is not SkipReason.UNDECIDED:
             return reason
+        if (off := self._why_off(document, by_hand=by_hand)) is not None:
+            return off
         if self.documents.is_out_of_step(query.uri):
             return SkipReason.DOCUMENT_OUT_OF_STEP
         if self.backend.problem is not None:
@@ -417,6 +457,8 @@ class CompletionServer(Server):
                     await self._settings_known.wait()
             except TimeoutError:
                 self._settings_known.set()
+            if (off := self._why_off(request.document, by_hand=request.by_hand)) is not None:
+                return Skipped(reason=off)
         asked: list[Provider] = []
 
         async def provider() -> Provider:
@@ -470,15 +512,121 @@ class CompletionServer(Server):
         timeouts = Timeouts(connect=connect, first_event=longest, total=longest)
         return self.transport.events(request, timeouts)
 
+    # ---- what becomes of suggestions
+
+    def did_show(self, report: convert.Report) -> None:
+        """A suggestion is on the screen, which is no reason to ask for more."""
+        logger.debug("shown: %s", report.identity)
+
+    def did_accept_part(self, report: convert.Report) -> None:
+        """The beginning of a suggestion was accepted, or the last of it."""
+        if report.identity is None or (shown := self.suggestions.get(report.identity)) is None:
+            return
+        if shown.is_whole(report.accepted):
+            self._accepted(report.identity)
+        else:
+            logger.info("accepted a part in %s", display_path(shown.uri, self.roots))
+
+    def did_focus(self, uri: str | None) -> None:
+        """The user looks at a document, perhaps after changing something elsewhere."""
+        self._look_for_changes()
+
+    def _accepted(self, identity: str) -> None:
+        if (shown := self.suggestions.accept(identity)) is None:
+            return
+        logger.info("accepted in %s", display_path(shown.uri, self.roots))
+        if (request := self._next(shown)) is None:
+            return
+        self._end_ahead(shown.uri)
+        task = asyncio.create_task(self._ask_ahead(request), name="ahead")
+        self._ahead[document_key(shown.uri)] = task
+
+    def _next(self, shown: Shown) -> Request | None:
+        """The request that the editor is about to make after an acceptance; `None` for none.
+
+        The document may not show the acceptance yet. Where it shows something else, nobody knows
+        what comes next.
+        """
+        now, uri = self.documents.get(shown.uri), shown.uri
+        if now is None or self.documents.is_out_of_step(uri) or self.backend.problem is not None:
+            return None
+        if self._why_off(now, by_hand=False) is not None:
+            return None
+        if (then := shown.accepted(now)) is None:
+            return None
+        document, offset = then
+        return Request(
+            document=document,
+            offset=offset,
+            path=display_path(uri, self.roots),
+            settings=self.settings,
+            provider=partial(self._provider, self._patience(INLINE)),
+            current=partial(self.documents.get, uri),
+            ahead=True,
+            permission=Permission(self.gate, uri, self.settings.total_timeout / 2),
+        )
+
+    async def _ask_ahead(self, request: Request) -> None:
+        try:
+            await complete(request, self.generations, self.memory)
+        except CompletionsError as error:
+            # Whoever asks for it next is told.
+            logger.info("%s", error)
+
+    def _end_ahead(self, uri: str) -> None:
+        if (task := self._ahead.pop(document_key(uri), None)) is not None:
+            task.cancel()
+
+    async def _end_all_ahead(self) -> None:
+        for task in self._ahead.values():
+            task.cancel()
+        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+
     # ---- commands
 
-    def execute_command(self, call: CommandCall) -> None:
-        """A suggestion was accepted."""
-        if call.command != ACCEPTED + self.settings.command_suffix:
-            raise InvalidParams(f"There is no command {call.command[:100]}.")
-        match call.arguments:
-            case [str(identity), *_] if (uri := self.suggestions.accept(identity)) is not None:
-                logger.info("accepted in %s", display_path(uri, self.roots))
+    def execute_command(self, call: CommandCall) -> dict[str, Any] | None:
+        """A suggestion was accepted, or suggestions are switched."""
+        suffix = self.settings.command_suffix
+        if call.command in (ACCEPTED + suffix, ACCEPTED_IN_COPILOT):
+            match call.arguments:
+                case [str(identity), *_]:
+                    self._accepted(identity)
+            return None
+        for name, switch in SWITCHES.items():
+            if call.command == name + suffix:
+                return self._switch(switch, _scope_of(call))
+        raise InvalidParams(f"There is no command {call.command[:100]}.")
+
+    def _switch(self, switch: Switch, scope: Scope) -> dict[str, Any]:
+        """Switch suggestions on or off; the state after it, for the editor to show."""
+        enabled = self.switches.switch(switch, scope, self.settings.languages)
+        self._told_why.clear()
+        self._end_what_is_off()
+        return {
+            "enabled": enabled,
+            "everything": self.switches.everything,
+            "workspace": self.switches.workspace,
+            "languages": self.switches.languages,
+        }
+
+    def _why_off(self, document: Document, *, by_hand: bool) -> SkipReason | None:
+        """Why nothing is suggested in a document, to this request or at all."""
+        path = display_path(document.uri, self.roots)
+        inside = not self.roots or scheme_of(document.uri) == "untitled"
+        off = self.switches.why_off(
+            document.language_id,
+            path,
+            self.settings.languages,
+            in_workspace=inside or len(every_path(document.uri, self.roots)) > 1,
+        )
+        if off is None and self.settings.trigger is Trigger.MANUAL and not by_hand:
+            return SkipReason.BY_HAND_ONLY
+        return off
+
+    def _end_what_is_off(self) -> None:
+        for document in self.documents.all():
+            if (off := self._why_off(document, by_hand=True)) is not None:
+                self._end_for(document.uri, off)
 
     # ---- settings
 
@@ -549,6 +697,7 @@ class CompletionServer(Server):
         self.settings = found.settings
         if self.settings != before:
             self.try_again()
+            self._end_what_is_off()
         self.gate.follow(self.settings, self.roots)
         for problem in found.problems:
             self.notices.problem(str(problem))
@@ -660,6 +809,27 @@ class CompletionServer(Server):
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)
 MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON, SkipReason.UNDECIDED)
+
+
+def _scope_of(call: CommandCall) -> Scope:
+    """What a command is about: the language or the workspace it names, or everything."""
+    match call.arguments[:1]:
+        case () | (None,):
+            return Scope()
+        case ({"language": str(language)},) if language.strip():
+            return Scope(language=language)
+        case ({"workspace": True},):
+            return Scope(workspace=True)
+        case ({**rest},) if not rest:
+            return Scope()
+    raise InvalidParams(
+        f'{call.command[:100]} takes {{"language": "…"}}, {{"workspace": true}} or nothing.'
+    )
+
+
+def is_older(version: int | None, other: int | None) -> bool:
+    """Whether one version of a document came before another, as far as is told."""
+    return version is not None and other is not None and version < other
 
 
 async def _skipped(reason: SkipReason) -> Outcome:

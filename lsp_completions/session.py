@@ -4,12 +4,16 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import count
 
+from lsp_completions.pipeline.anchor import Typed, anchor_at, around, typed_since
 from lsp_completions.pipeline.document import Document, Position, TextChange, apply_changes
+from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
 from lsp_completions.pipeline.positions import PositionEncoding, units_at
+from lsp_completions.pipeline.rebase import rebased
 from lsp_completions.pipeline.uris import document_key
 
 logger = logging.getLogger(__name__)
@@ -61,6 +65,10 @@ class Documents:
     def get(self, uri: str) -> Document | None:
         """The document as it is now; `None` when it is not open."""
         return self._open.get(document_key(uri))
+
+    def all(self) -> Iterable[Document]:
+        """The open documents as they are now."""
+        return tuple(self._open.values())
 
     def is_out_of_step(self, uri: str) -> bool:
         """Whether a change to the document was lost."""
@@ -167,6 +175,48 @@ class TriggerKinds:
         return kind == 0 or (kind == 1 and 0 not in self._seen)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A suggestion as it went to the editor: an edit in a document as it was."""
+
+    document: Document
+    edit: Edit
+
+    @property
+    def uri(self) -> str:
+        """The document's URI."""
+        return self.document.uri
+
+    def is_whole(self, accepted: int) -> bool:
+        """Whether `accepted` UTF-16 units are all of its text."""
+        text = self.edit.new_text
+        return accepted >= units_at(text, len(text), PositionEncoding.UTF16)
+
+    def accepted(self, now: Document) -> tuple[Document, int] | None:
+        """The document with the edit made, and where the cursor is then.
+
+        `now` is the document as it is by now, with the edit or still without it; `None` where
+        something else has become of it.
+        """
+        before, edit = self.document, self.edit
+        eol = before.eol_at(before.place_at(edit.start)[0])
+        text = edit.new_text.replace("\n", eol)
+        after = before.spliced(edit.start, edit.end, text, before.version)
+        cursor = edit.start + len(text)
+        anchor = anchor_at(after, cursor)
+        # The editor may have told of the edit already, and of others above it.
+        moved = cursor + now.length - after.length
+        for offset in dict.fromkeys((cursor, moved)):
+            if 0 <= offset <= now.length and typed_since(anchor, around(now, offset)) == Typed(
+                text=""
+            ):
+                return now, offset
+        if (still := rebased(edit, before, edit.end, now)) is None:
+            return None
+        text = still.new_text.replace("\n", eol)
+        return now.spliced(still.start, still.end, text, now.version), still.start + len(text)
+
+
 class Suggestions:
     """The suggestions lately shown, by the id that the editor reports when one is accepted."""
 
@@ -174,16 +224,28 @@ class Suggestions:
 
     def __init__(self) -> None:
         self._ids = count(1)
-        self._shown: OrderedDict[str, str] = OrderedDict()
+        self._shown: OrderedDict[str, Shown] = OrderedDict()
 
-    def add(self, uri: str) -> str:
-        """Remember a suggestion for the document `uri`; returns its id."""
+    def add(self, shown: Shown) -> str:
+        """Remember a suggestion; returns its id."""
         identity = f"suggestion-{next(self._ids)}"
-        self._shown[identity] = uri
+        self._shown[identity] = shown
         while len(self._shown) > self.CAPACITY:
             self._shown.popitem(last=False)
         return identity
 
-    def accept(self, identity: str) -> str | None:
-        """The document whose suggestion was accepted; `None` for an id not known, or no longer."""
+    def get(self, identity: str) -> Shown | None:
+        """The suggestion; `None` for an id not known, or no longer."""
+        return self._shown.get(identity)
+
+    def accept(self, identity: str) -> Shown | None:
+        """The suggestion, which is not known any more from now on."""
         return self._shown.pop(identity, None)
+
+    def forget(self, uri: str) -> None:
+        """The document was closed."""
+        key = document_key(uri)
+        for identity in [
+            each for each, shown in self._shown.items() if document_key(shown.uri) == key
+        ]:
+            del self._shown[identity]

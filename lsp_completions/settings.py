@@ -103,9 +103,9 @@ def _knob(
 ) -> dict[str, object]:
     """What makes a field a setting. Its key is the field's name in camelCase.
 
-    The lists of one that `adds_up` are joined, those of later layers first. One that is `guarded`
-    decides where code goes, what goes along or what is run, so that what stands in an opened
-    project may not set it.
+    The lists and maps of one that `adds_up` are joined, those of later layers first. One that is
+    `guarded` decides where code goes, what goes along or what is run, so that what stands in an
+    opened project may not set it.
     """
     return {"kind": kind, "sentence": sentence, "adds_up": adds_up, "guarded": guarded}
 
@@ -320,7 +320,10 @@ class Settings:
         default=(),
         metadata=_knob(
             Switches(),
-            "Whether there are suggestions, by the language the editor names; `*` is all others.",
+            "Whether there are suggestions, by the language's name; `*` is all others, which "
+            "are on. Off unless named: plain text, mail, commit messages, prompts and help. "
+            "The maps from all places add up.",
+            adds_up=True,
         ),
     )
     in_comments: bool = field(
@@ -479,11 +482,18 @@ def resolve(layers: Iterable[tuple[object, object]]) -> tuple[Settings, tuple[Pr
 
             if (usable := _kind(knob).read(value, wrong)) is not None:
                 if knob.metadata["adds_up"]:
-                    usable = (*cast("tuple[str, ...]", usable), *values.get(knob.name, ()))
+                    usable = _joined(cast("tuple[Any, ...]", usable), values.get(knob.name, ()))
                 values[knob.name] = usable
                 sources[key] = source
 
     return replace(Settings(), **values, sources=sources), tuple(problems)
+
+
+def _joined(later: tuple[Any, ...], earlier: tuple[Any, ...]) -> tuple[Any, ...]:
+    if all(isinstance(each, tuple) for each in (*later, *earlier)):
+        # Of two words on one name the later one counts.
+        return tuple({**dict(later), **dict(earlier), **dict(later)}.items())
+    return (*later, *earlier)
 
 
 def reference() -> str:

@@ -21,7 +21,10 @@ SECTION = "lspCompletions"
 
 # What clients tell other servers, and so us as well.
 OTHERS = frozenset(
-    ("editorInfo", "editorPluginInfo", "http", "telemetry", "github.copilot", "github-enterprise")
+    [
+        *("editorInfo", "editorPluginInfo", "networkProxy", "http", "telemetry", "mcp"),
+        *("github", "github.copilot", "github-enterprise"),
+    ]
 )
 
 

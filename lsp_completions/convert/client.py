@@ -38,6 +38,8 @@ class Client:
     work_done_progress: bool = False
     message_actions: bool = False
     """A message to the user may carry buttons."""
+    speaks_copilot: bool = False
+    """It was written for Copilot's server."""
 
 
 def _cuts_plain_text(name: str, version: str) -> bool:
@@ -55,6 +57,7 @@ def read_client(params: object) -> Client:
     item = _at(text_document, "completion", "completionItem")
     formats = _at(item, "documentationFormat")
     name = name if isinstance(name, str) else ""
+    speaks_copilot = _at(params, "initializationOptions", "editorPluginInfo") is not None
     return Client(
         name=name,
         version=version if isinstance(version, str) else "",
@@ -74,12 +77,15 @@ def read_client(params: object) -> Client:
         # Those that name no format (Helix, Eglot) show Markdown.
         markdown="markdown" in _items(formats) or not _items(formats),
         can_execute_commands=_at(workspace, "executeCommand") not in (None, False)
-        or name in _EXECUTES_UNANNOUNCED,
+        or name in _EXECUTES_UNANNOUNCED
+        # Such as copilot.el, which announces next to nothing.
+        or speaks_copilot,
         configuration=_at(workspace, "configuration") is True,
         dynamic_configuration=_at(workspace, "didChangeConfiguration", "dynamicRegistration")
         is True,
         work_done_progress=_at(window, "workDoneProgress") is True,
         message_actions=_at(window, "showMessage", "messageActionItem") not in (None, False),
+        speaks_copilot=speaks_copilot,
     )
 
 

@@ -55,6 +55,17 @@ class CommandCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What became of a suggestion: `identity` is its id, `accepted` how much of it is taken.
+
+    That is in UTF-16 units from the start of its text. Without a known id it tells nothing.
+    """
+
+    identity: str | None
+    accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoldersChange:
     """URIs of folders that came to and left the workspace."""
 
@@ -136,6 +147,29 @@ def read_execute_command(params: object) -> CommandCall:
         command=_string(call.get("command"), "command"),
         arguments=tuple(arguments) if isinstance(arguments, list) else (),
     )
+
+
+def read_report(params: object) -> Report:
+    """`didShowCompletion` and `didPartiallyAcceptCompletion`, in the form of Copilot's server.
+
+    Clients leave of the item no more than its command.
+    """
+    told = _object(params, "params")
+    item = told.get("item")
+    command = item.get("command") if isinstance(item, dict) else None
+    arguments = command.get("arguments") if isinstance(command, dict) else None
+    match arguments:
+        case [str(identity), *_]:
+            return Report(identity=identity, accepted=_number(told.get("acceptedLength")) or 0)
+        case _:
+            return Report(identity=None)
+
+
+def read_focus(params: object) -> str | None:
+    """`textDocument/didFocus`: the URI of the document; `None` where it is none."""
+    document = params.get("textDocument") if isinstance(params, dict) else None
+    uri = document.get("uri") if isinstance(document, dict) else None
+    return uri if isinstance(uri, str) else None
 
 
 def read_configuration_change(params: object) -> object:

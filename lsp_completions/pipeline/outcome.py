@@ -40,7 +40,9 @@ class SkipReason(Enum):
     MENU_LEFT_TO_INLINE = "The editor shows ghost text, so the menu is left to its other sources."
     BY_HAND_ONLY = "The setting trigger leaves it to you to ask, by hand."
     LANGUAGE_OFF = "Suggestions are off for this kind of document; the setting languages tells."
-    SWITCHED_OFF = "Suggestions are switched off."
+    SWITCHED_OFF = (
+        "Suggestions are switched off here; the command lspCompletions.toggle switches them."
+    )
     INSIDE_WORD = "The cursor is inside a word."
     IN_COMMENT = "The cursor is in a comment, and the setting inComments is false."
     IN_STRING = "The cursor is in a string, and the setting inStrings is false."
@@ -55,6 +57,7 @@ class SkipReason(Enum):
         "The provider could not check where the suggested code comes from, so it is not shown."
     )
     BACKING_OFF = "The provider is left alone for a while, because it failed."
+    NOT_AHEAD = "It was asked for before anybody wanted it, or not at all."
     PROVIDER_FAILED = "The provider could not answer."
 
 
@@ -96,3 +99,6 @@ KEPT_BACK = frozenset(
         SkipReason.UNKNOWN_SCHEME,
     }
 )
+
+# What is said to whoever asks by hand; other reasons pass by themselves or have words of their own.
+TOLD_BY_HAND = KEPT_BACK | {SkipReason.LANGUAGE_OFF, SkipReason.SWITCHED_OFF}

@@ -16,11 +16,12 @@ from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Event
 from tests.evaluation.virtual_time import run
-from tests.session import test_typing_along
 from tests.support.cursor import apply
+from tests.support.desk import Desk as AnyDesk
+from tests.support.desk import Stream
 
 
-class Desk(test_typing_along.Desk):
+class Desk(AnyDesk):
     def __init__(
         self, drawn: str, *, language: str = "python", uri: str = "file:///w/a.py"
     ) -> None:
@@ -28,7 +29,7 @@ class Desk(test_typing_along.Desk):
         self.document = Document.open(uri, language, 1, self.document.text)
 
 
-def finish(stream: test_typing_along.Stream) -> None:
+def finish(stream: Stream) -> None:
     """The model says that it has no more to say; the connection stays open."""
     data = json.dumps({"deltaText": "", "stopReason": "stop"})
     stream._events.put_nowait(Event(name="completion", data=data))

@@ -4,8 +4,10 @@ import pytest
 
 from lsp_completions.errors import TimedOut
 from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
-from lsp_completions.session import Suggestions, Turns
+from lsp_completions.session import Shown, Suggestions, Turns
+from tests.support.cursor import cursor
 
 URI = "file:///w/a.py"
 DONE = Suggested(document=Document.open(URI, "python", 1, ""), edits=())
@@ -109,12 +111,85 @@ async def test_an_answered_turn_can_be_taken_away_as_well() -> None:
     turns.end(URI)
 
 
+def shown(text: str, *, uri: str = URI, drawn: str = "x = <cursor>\n") -> Shown:
+    before, offset = cursor(drawn)
+    edit = Edit(start=offset, end=offset, new_text=text)
+    return Shown(document=Document.open(uri, "python", 1, before), edit=edit)
+
+
 def test_suggestions_are_known_until_accepted_or_long_past() -> None:
     suggestions = Suggestions()
-    first = suggestions.add(URI)
-    second = suggestions.add(URI)
-    assert suggestions.accept(second) == URI
+    first = suggestions.add(shown("1"))
+    second = suggestions.add(shown("2"))
+    assert suggestions.get(second) == suggestions.accept(second) == shown("2")
     assert suggestions.accept(second) is None
     for _ in range(Suggestions.CAPACITY):
-        suggestions.add(URI)
+        suggestions.add(shown("3"))
     assert suggestions.accept(first) is None
+
+
+def test_the_suggestions_of_a_closed_document_are_forgotten() -> None:
+    suggestions = Suggestions()
+    here = suggestions.add(shown("1", uri="file:///w/a%20b.py"))
+    there = suggestions.add(shown("1", uri="file:///w/c.py"))
+    suggestions.forget("file:///w/a b.py")
+    assert suggestions.get(here) is None
+    assert suggestions.get(there) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted", "whole"),
+    [
+        pytest.param("abc", 2, False, id="a part"),
+        pytest.param("abc", 3, True, id="all"),
+        pytest.param("😀é", 2, False, id="an emoji counts twice"),
+        pytest.param("😀é", 3, True, id="an emoji counts twice, and é once"),
+        pytest.param("abc", 99, True, id="more than there is"),
+        pytest.param("a\nb", 3, True, id="a line end is one"),
+    ],
+)
+def test_what_is_accepted_in_parts(text: str, accepted: int, whole: bool) -> None:
+    assert shown(text).is_whole(accepted) == whole
+
+
+@pytest.mark.parametrize(
+    ("drawn", "text", "now", "expected"),
+    [
+        pytest.param("x = <cursor>\n", "1", None, "x = 1<cursor>\n", id="before its change"),
+        pytest.param("x = <cursor>\n", "1", "x = 1\n", "x = 1<cursor>\n", id="after its change"),
+        pytest.param(
+            "x = <cursor>\n", "call()", "x = ca\n", "x = call()<cursor>\n", id="typed into"
+        ),
+        pytest.param("a\nx = <cursor>\n", "1", "# a\na\nx = 1\n", None, id="something new near it"),
+        pytest.param(
+            f"{'# far' * 999}\nx = <cursor>\n",
+            "1",
+            f"y\n{'# far' * 999}\nx = 1\n",
+            f"y\n{'# far' * 999}\nx = 1<cursor>\n",
+            id="something new far above",
+        ),
+        pytest.param("x = <cursor>\n", "1", "x = 2\n", None, id="something else"),
+        pytest.param("x = <cursor>\n", "1", "", None, id="nothing left"),
+        pytest.param(
+            "a:<cursor>\r\n",
+            "\n  b\n  c",
+            None,
+            "a:\r\n  b\r\n  c<cursor>\r\n",
+            id="the document's line ends",
+        ),
+        pytest.param(
+            "a:<cursor>\r\n",
+            "\n  b",
+            "a:\r\n  b\r\n",
+            "a:\r\n  b<cursor>\r\n",
+            id="the same, after",
+        ),
+    ],
+)
+def test_the_document_once_a_suggestion_is_accepted(
+    drawn: str, text: str, now: str | None, expected: str | None
+) -> None:
+    then = shown(text, drawn=drawn)
+    by_now = then.document if now is None else Document.open(URI, "python", 2, now)
+    found = then.accepted(by_now)
+    assert (found and (found[0].text, found[1])) == (expected and cursor(expected))

@@ -1,0 +1,143 @@
+"""A document, somebody who types, an editor that asks, and a model whose words a test decides."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+
+from lsp_completions.cache import Memory
+from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.generations import Generations
+from lsp_completions.kinds import Secret
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.outcome import Outcome, Suggested
+from lsp_completions.pipeline.uris import document_key
+from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.session import Shown
+from lsp_completions.settings import Settings
+from tests.support.cursor import apply, cursor
+
+PROVIDER = Sourcegraph(endpoint="http://127.0.0.1:1", token=Secret("t"), api_version=2)
+
+
+class Stream:
+    """One model stream, which says what and when a test wants."""
+
+    def __init__(self) -> None:
+        self.hung_up = asyncio.Event()
+        self._events: asyncio.Queue[Event | Exception | None] = asyncio.Queue()
+
+    def says(self, *texts: str) -> None:
+        for text in texts:
+            self._events.put_nowait(Event(name="completion", data=json.dumps({"deltaText": text})))
+
+    def ends(self, error: Exception | None = None) -> None:
+        self._events.put_nowait(error)
+
+    async def __call__(self) -> AsyncGenerator[Event, None]:
+        try:
+            while (event := await self._events.get()) is not None:
+                if isinstance(event, Exception):
+                    raise event
+                yield event
+        except (GeneratorExit, asyncio.CancelledError):
+            self.hung_up.set()
+            raise
+
+
+class Desk:
+    """A document, somebody who types, an editor that asks, and a model."""
+
+    def __init__(self, drawn: str, provider: Provider = PROVIDER) -> None:
+        text, self.offset = cursor(drawn)
+        self.document = Document.open("file:///w/a.py", "python", 1, text)
+        self.provider = provider
+        self.settings = Settings()
+        self.memory = Memory()
+        self.streams: list[Stream] = []
+        self.asked = asyncio.Condition()
+        self.generations = Generations(self._open)
+
+    async def _open(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        stream = Stream()
+        self.streams.append(stream)
+        async for event in stream():
+            yield event
+
+    def types(self, text: str, *, closes: str = "") -> None:
+        """Type at the cursor; an editor may close a bracket by itself."""
+        self._becomes(self.offset, self.offset, text + closes)
+        self.offset += len(text)
+
+    def deletes(self, count: int) -> None:
+        self._becomes(self.offset - count, self.offset, "")
+        self.offset -= count
+
+    def accepts(self, outcome: Outcome) -> None:
+        assert isinstance(outcome, Suggested)
+        edit = outcome.edits[0]
+        self._becomes(edit.start, edit.end, edit.new_text)
+        self.offset = edit.start + len(edit.new_text)
+
+    def changes(self, old: str, new: str) -> None:
+        """Change something elsewhere."""
+        at = self.document.text.index(old)
+        self._becomes(at, at + len(old), new)
+        if at < self.offset:
+            self.offset += len(new) - len(old)
+
+    def _becomes(self, start: int, end: int, text: str) -> None:
+        self.document = self.document.spliced(start, end, text, (self.document.version or 0) + 1)
+        self.memory.changed(document_key(self.document.uri), self.document)
+
+    def asks(
+        self,
+        *,
+        by_hand: bool = False,
+        deadline: float | None = None,
+        follow_typing: bool = True,
+    ) -> "asyncio.Task[Outcome]":
+        request = Request(
+            document=self.document,
+            offset=self.offset,
+            path="a.py",
+            settings=self.settings,
+            provider=at_hand(self.provider),
+            current=lambda: self.document,
+            deadline=deadline,
+            by_hand=by_hand,
+            follow_typing=follow_typing,
+        )
+        return asyncio.create_task(complete(request, self.generations, self.memory))
+
+    def reports(self, outcome: Outcome) -> "asyncio.Task[Outcome]":
+        """Report that a suggestion is accepted, before or after its change."""
+        assert isinstance(outcome, Suggested)
+        shown = Shown(document=outcome.document, edit=outcome.edits[0])
+        then = shown.accepted(self.document)
+        assert then is not None
+        request = Request(
+            document=then[0],
+            offset=then[1],
+            path="a.py",
+            settings=self.settings,
+            provider=at_hand(self.provider),
+            current=lambda: self.document,
+            ahead=True,
+        )
+        return asyncio.create_task(complete(request, self.generations, self.memory))
+
+    async def sees(self, **options: bool) -> str:
+        """The document with the suggestion in it, or why there is none."""
+        async with asyncio.timeout(20):
+            outcome = await self.asks(**options)
+        if isinstance(outcome, Suggested):
+            return apply(outcome.document.text, outcome.edits[0])
+        return outcome.reason.name
+
+    async def stream(self, number: int = 0) -> Stream:
+        """The stream with that number, once it was asked for."""
+        async with asyncio.timeout(20):
+            while len(self.streams) <= number:  # noqa: ASYNC110 - nothing to be told by
+                await asyncio.sleep(0)
+        return self.streams[number]
