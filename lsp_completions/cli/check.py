@@ -1,6 +1,5 @@
 """`lsp-completions check`: why nothing shows, step by step, for a person or a script."""
 
-import asyncio
 import json
 import locale
 import os
@@ -8,16 +7,15 @@ import re
 import shutil
 import sys
 import textwrap
-import threading
 import time
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
 import click
 
 from lsp_completions import __version__
+from lsp_completions.cli import impatient
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.screen import can_draw, visible
 from lsp_completions.configuration import config_file
@@ -32,6 +30,8 @@ ALL_GOOD = (
     "All of this is right. If nothing shows all the same, look at the editor: whether it starts "
     "lsp-completions for this kind of file, and what its own settings say, which is not seen here."
 )
+
+SO_FAR_GOOD = "Nothing is wrong so far, but whether a suggestion comes is not known yet."
 
 
 def check(path: str | None, *, as_json: bool) -> Exit:
@@ -50,14 +50,10 @@ def check(path: str | None, *, as_json: bool) -> Exit:
             page.add(step)
 
     began = time.monotonic()
-    try:
-        _run(examine(read, found, subject, own_file, told))
-    except KeyboardInterrupt:
-        _leave_what_hangs(Exit.STOPPED)
-        raise
+    impatient.run(examine(read, found, subject, own_file, told))
     wrong = sum(step.ok is False for step in steps)
     if page is not None:
-        page.end(wrong)
+        page.end(steps)
     else:
         milliseconds = round((time.monotonic() - began) * 1000)
         about = {"version": __version__, "folder": str(root), "file": subject.file}
@@ -73,7 +69,7 @@ def check(path: str | None, *, as_json: bool) -> Exit:
             )
         )
     code = Exit.BACKEND if wrong else Exit.GOOD
-    _leave_what_hangs(code)
+    impatient.leave(code)
     return code
 
 
@@ -126,14 +122,14 @@ class Page:
         else:
             self._write(step)
 
-    def end(self, wrong: int) -> None:
-        """Say what all of it means."""
+    def end(self, steps: Sequence[Step]) -> None:
+        """Say what all of them mean."""
         self._release()
         self._line("")
-        if wrong:
+        if wrong := sum(step.ok is False for step in steps):
             self._line(f"{wrong} {'step is' if wrong == 1 else 'steps are'} wrong.")
         else:
-            self._line(ALL_GOOD)
+            self._line(ALL_GOOD if steps[-1].ok else SO_FAR_GOOD)
 
     def _release(self) -> None:
         held, self._held = self._held, []
@@ -195,29 +191,3 @@ def shows_ticks(environment: Mapping[str, str]) -> bool:
         # The older console may show a box in place of a tick.
         return "WT_SESSION" in environment or "TERM_PROGRAM" in environment
     return locale.getencoding().lower().replace("-", "") == "utf8"
-
-
-def _run(work: Coroutine[None, None, None]) -> None:
-    async def main() -> None:
-        asyncio.get_running_loop().set_default_executor(_Impatient())
-        await work
-
-    asyncio.run(main())
-
-
-class _Impatient(ThreadPoolExecutor):
-    """Threads that nobody waits for at the end: looking up a name may take a minute."""
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        super().shutdown(wait=False, cancel_futures=True)
-
-
-def _leave_what_hangs(code: Exit) -> None:
-    """End the process where a thread would hold it up."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(0.5)
-            if thread.is_alive():
-                for stream in (sys.stdout, sys.stderr):
-                    stream.flush()
-                os._exit(code)

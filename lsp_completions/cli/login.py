@@ -6,7 +6,6 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import aclosing
 from datetime import date
 from urllib.parse import urlsplit
 
@@ -19,16 +18,17 @@ from lsp_completions.configuration.in_force import put_in_force
 from lsp_completions.credentials import keychain
 from lsp_completions.credentials.credential import origin_of
 from lsp_completions.credentials.logins import Login, Logins, how_protected
-from lsp_completions.errors import ConfigurationError, InvalidParams, NotAuthorized, Refused
+from lsp_completions.diagnosis.asking import answer_to
+from lsp_completions.errors import ConfigurationError, InvalidParams, NotAuthorized
 from lsp_completions.kinds import Address, Secret, Token
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_user import question, token_page, user_in
 from lsp_completions.settings import Settings
-from lsp_completions.transport import Timeouts, Transport
+from lsp_completions.transport import Transport
 from lsp_completions.transport.network import network_of
 
 LONGEST = 64 * 1024  # characters read of what is piped in; a token has some dozens
-TIMEOUTS = Timeouts(connect=10.0, first_event=20.0, total=20.0)  # a person is there and sees it
+SECONDS = 20.0  # for an answer; a person is there and sees it
 UNLOCKING = 60.0  # seconds; a locked keyring asks its owner for a password first
 
 NEVER_AN_ARGUMENT = (
@@ -168,15 +168,8 @@ async def _whose(endpoint: str, token: Secret, settings: Settings) -> str:
     transport = Transport(
         report=lambda sentence: say(f"Warning: {sentence}"), network=network_of(settings)
     )
-    answer = ""
     try:
-        async with aclosing(transport.events(question(instance), TIMEOUTS)) as events:
-            async for event in events:
-                answer += event.data
-    except Refused as refused:
-        if refused.reply is None:
-            raise
-        raise instance.refusal(refused.reply) from None
+        answer = await answer_to(question(instance), instance, transport, seconds=SECONDS)
     finally:
         await transport.aclose()
     user = user_in(instance, answer)

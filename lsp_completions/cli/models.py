@@ -1,6 +1,5 @@
 """`lsp-completions models`: the models that can be chosen of whoever answers."""
 
-import asyncio
 import json
 import shutil
 import sys
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from lsp_completions.cli import impatient
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import visible
@@ -21,20 +21,27 @@ from lsp_completions.providers.model_lists import Listed
 
 
 def models(*, as_json: bool) -> Exit:
-    """List them; returns the exit code. Raises `CompletionsError` where nobody could tell."""
+    """List them; returns the exit code."""
+    code = _show(as_json=as_json)
+    impatient.leave(code)
+    return code
+
+
+def _show(*, as_json: bool) -> Exit:
     read = Places().read([Path.cwd().as_uri()])
     found = put_in_force([*read.layers, *read.project], read.approved, own_file=str(config_file()))
     for problem in (*read.problems, *found.problems):
         say(f"Warning: {problem}")
     settings = found.settings
     try:
-        provider, listed = asyncio.run(
+        provider, listed = impatient.run(
             models_for(settings, lambda sentence: say(f"Warning: {sentence}"))
         )
     except CompletionsError as error:
-        if not as_json:
-            raise
-        click.echo(json.dumps({"error": type(error).__name__, "message": str(error)}))
+        if as_json:
+            click.echo(json.dumps({"error": type(error).__name__, "message": str(error)}))
+        else:
+            say(f"Error: {error}")
         return Exit.BACKEND
     if as_json:
         fields = [_fields(each) for each in listed]

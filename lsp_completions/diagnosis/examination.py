@@ -22,13 +22,12 @@ from lsp_completions.diagnosis import of_an_instance, of_own_server
 from lsp_completions.diagnosis import on_the_way as way
 from lsp_completions.diagnosis import on_this_machine as here
 from lsp_completions.diagnosis.asking import answer_to
-from lsp_completions.diagnosis.steps import Step, failed, not_tried
+from lsp_completions.diagnosis.steps import Step, failed, not_tried, not_yet
 from lsp_completions.diagnosis.trial import tried_out
 from lsp_completions.errors import (
     CompletionsError,
     ConfigurationError,
     Interrupted,
-    LocalModelFailed,
     NoCredential,
     NotAuthorized,
     ProxyNotAuthorized,
@@ -264,7 +263,7 @@ class _Examination:
         try:
             await loading.wait(asked, self._left(START))
         except TimedOut as error:
-            self._told(failed("completion", error))
+            self._told(not_yet("completion", str(error)))
             return
         finally:
             await loading.aclose()
@@ -306,12 +305,9 @@ class _Examination:
             return
         try:
             provider = await self._in_time(self._backend.provider(), START)
-        except TimedOut:
-            late = LocalModelFailed(
-                f"The model did not start within {START:.0f} seconds. What it said is in "
-                f"{log_file()}."
-            )
-            self._told(failed("completion", late))
+        except TimedOut as error:
+            log = f"What it says meanwhile is in {log_file()}."
+            self._told(not_yet("completion", f"The model is still starting. {error}", log))
         except CompletionsError as error:
             self._told(failed("completion", error))
         else:

@@ -40,6 +40,13 @@ def not_tried(name: str, why: str) -> Step:
     return Step(name=name, ok=None, sentence=f"Not tried, since {why}.")
 
 
+def not_yet(name: str, sentence: str, more: str = "") -> Step:
+    """A step that takes longer than anybody watches, and may well end well."""
+    lines = (more,) if more else ()
+    remedy = "Wait a minute, and try again."
+    return Step(name=name, ok=None, sentence=sentence, remedy=remedy, lines=lines)
+
+
 def failed(name: str, error: CompletionsError, **details: object) -> Step:
     """A step that ended with an error."""
     sentence, remedy = parted(str(error))

@@ -67,7 +67,8 @@ WITHOUT_A_MODEL = (
 )
 IMPATIENT = (
     "from lsp_completions.diagnosis import examination; examination.TALK = 0.3\n"
-    "examination.LONGEST = 0.3; from lsp_completions.cli import main; import sys; sys.exit(main())"
+    "examination.LONGEST = examination.START = 0.3\n"
+    "from lsp_completions.cli import main; import sys; sys.exit(main())"
 )
 WITHOUT_NAMES = (
     "import socket, time; from lsp_completions.cli import main; import sys\n"
@@ -646,6 +647,17 @@ async def test_a_model_server(
     else:
         assert page["provider"] == kind.provider
         assert page["models"]
+
+
+async def test_a_model_that_is_still_loading(person: User) -> None:
+    async with OllamaServer("return a + b", load_steps=1) as server:
+        person.configure(f'provider = "ollama"\nurl = "{server.url}"\nmodel = "{server.model}"\n')
+        ran = await asyncio.to_thread(person.checked, script=IMPATIENT)
+        assert ran.returncode == 0
+        assert f"is still loading the model {server.model}." in ran.stdout
+        assert "Wait a minute, and try again." in ran.stdout
+        assert "whether a suggestion comes is not known yet" in ran.stdout
+        assert server.given_up == 1
 
 
 @pytest.mark.skipif(not is_available(), reason="there is no model here")

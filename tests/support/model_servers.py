@@ -224,7 +224,9 @@ class OllamaServer(ModelServer):
         self.steps_done = 0
 
     def reply(self, request: Request) -> Reply:
-        return [self._loaded, *super().reply(request)]
+        # What it has it tells at once.
+        loaded = [] if request.line.startswith("GET ") else [self._loaded]
+        return [*loaded, *super().reply(request)]
 
     def listing(self) -> object:
         about = {"parameter_size": "1.5B", "quantization_level": "Q4_K_M"}
