@@ -149,7 +149,7 @@ class _Examination:
         half = self._backend.choose(settings)
         if (problem := self._backend.problem) is not None:
             self._told(here.no_provider(problem))
-            await self._sharing()
+            await self._locally()
             self._skip(["completion"], "nobody answers")
             return
         self._told(here.provider_step(settings, self._backend.name, half))
@@ -174,7 +174,7 @@ class _Examination:
             return
         site = await self._sites.site(instance, at_most=self._left(TALK))
         why = self._of_site(instance, site)
-        await self._sharing()
+        await self._locally()
         await self._of_filters(instance)
         if why is not None:
             self._skip(["completion"], why)
@@ -188,7 +188,7 @@ class _Examination:
 
     async def _cut_short(self, names: Iterable[str], why: str) -> None:
         self._skip(names, why)
-        await self._sharing()
+        await self._locally()
         self._skip(("filters", "completion"), why)
 
     async def _token(self, chosen: Sourcegraph, source: Source) -> Sourcegraph | str:
@@ -239,7 +239,7 @@ class _Examination:
         assert asked is not None
         if (why := await self._way(provider.base)) is not None:
             self._skip(("key", "model"), why)
-            await self._sharing()
+            await self._locally()
             self._skip(["completion"], why)
             return
         self._told(of_own_server.key_step(provider, self._settings))
@@ -250,7 +250,7 @@ class _Examination:
             reply = error.reply if isinstance(error, Refused) else None
             listed = None if reply is not None and reply.status in (404, 405) else error
         self._told(of_own_server.own_model_step(asked, listed, self._settings))
-        await self._sharing()
+        await self._locally()
         if isinstance(listed, _SHUT_OUT):
             self._skip(["completion"], "the server did not let us ask")
             return
@@ -286,7 +286,7 @@ class _Examination:
             if not isinstance(error, ConfigurationError):
                 error = ConfigurationError(f"The model cannot be read: {error.strerror}.")
             self._told(here.no_model_file(error, self._settings))
-            await self._sharing()
+            await self._locally()
             self._skip(["completion"], "there is no model")
             return
         name = self._settings.model if named is not None else ""
@@ -299,7 +299,7 @@ class _Examination:
             family=family.name,
         )
         self._told(here.model_file_step(found))
-        await self._sharing()
+        await self._locally()
         if version is None:
             self._skip(["completion"], "what runs models is missing")
             return
@@ -362,9 +362,11 @@ class _Examination:
         self._reports.clear()
         return taken
 
-    async def _sharing(self) -> None:
+    async def _locally(self) -> None:
+        file = self._subject.file
+        self._told(here.suggestions_step(self._settings, file=file))
         about = await self._about_sharing(None)
-        self._told(here.sharing_step(about.reason, self._settings, file=self._subject.file))
+        self._told(here.sharing_step(about.reason, self._settings, file=file))
 
     async def _about_sharing(self, provider: Provider | None) -> AboutSharing:
         seconds = self._left(TALK)

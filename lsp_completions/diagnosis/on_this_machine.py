@@ -11,7 +11,8 @@ from lsp_completions.errors import ConfigurationError
 from lsp_completions.kinds import UNREADABLE
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.templates import FimTokens
-from lsp_completions.settings import Api, Problem, Settings
+from lsp_completions.settings import Api, Problem, Settings, Trigger
+from lsp_completions.switches import is_on
 
 UNREADABLE_AS_JSON = json.dumps(UNREADABLE)[1:-1]
 LONGEST_VALUE = 60  # characters of a value; a list of patterns may be endless
@@ -157,7 +158,30 @@ def model_file_step(found: FoundModel) -> Step:
     )
 
 
-# ---- what stays here
+# ---- what is suggested here, and what stays here
+
+
+def suggestions_step(settings: Settings, *, file: str | None) -> Step:
+    """Whether suggestions are wanted at all, in any file or in `file`."""
+    off = [name for name, on in settings.languages if not on]
+    is_off = file is not None and not is_on("", file, settings.languages)
+    details = {
+        "trigger": settings.trigger.value,
+        "off": off,
+        "file": None if file is None else not is_off,
+    }
+    if is_off:
+        sentence, _ = parted(SkipReason.LANGUAGE_OFF.value)
+        source = settings.source_of("languages")
+        remedy = f"The setting `languages` can switch them on{f' ({source})' if source else ''}."
+        return Step(name="suggestions", ok=False, sentence=sentence, remedy=remedy, details=details)
+    sentence = "They come while you type."
+    if settings.trigger is Trigger.MANUAL:
+        source = settings.source_of("trigger") or "the settings"
+        sentence = f"They come only when you ask, as `trigger` says (from {source})."
+    if off:
+        sentence += f" Off for: {', '.join(off)}."
+    return Step(name="suggestions", ok=True, sentence=sentence, details=details)
 
 
 def sharing_step(reason: SkipReason | None, settings: Settings, *, file: str | None) -> Step:

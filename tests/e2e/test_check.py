@@ -58,8 +58,8 @@ from tests.support.sourcegraph.pages import (
 PAGES = {**NEW, USER: user()}
 NO_NAME = Reply(status=404, body="404 page not found\n")
 OF_INSTANCE = (
-    "settings provider proxy connection token version switch attribution apiVersion model sharing "
-    "filters completion"
+    "settings provider proxy connection token version switch attribution apiVersion model "
+    "suggestions sharing filters completion"
 ).split()
 WITHOUT_A_MODEL = (
     "from lsp_completions.local_model import files; files.is_available = lambda: False\n"
@@ -336,7 +336,7 @@ def test_something_is_wrong_there(
     assert found.steps["sharing"]["ok"]
     assert list(found.steps) == OF_INSTANCE
     if step == "token":
-        assert found.tried() == [*OF_INSTANCE[:5], "sharing"]
+        assert found.tried() == [*OF_INSTANCE[:5], "suggestions", "sharing"]
         assert found.steps["completion"]["sentence"].startswith("Not tried, since")
     if step == "switch":
         assert not instance.completions
@@ -665,7 +665,9 @@ def test_the_model_on_this_machine(person: User) -> None:
     person.configure('provider = "local"\n')
     found = person.found()
     assert found.code == 0
-    assert list(found.steps) == "settings provider engine model sharing completion".split()
+    assert list(found.steps) == (
+        "settings provider engine model suggestions sharing completion".split()
+    )
     assert found.steps["model"]["details"]["fimTokens"] == ["", "", ""]
 
 
@@ -718,6 +720,18 @@ def test_a_file_that_is_kept_back(
     assert person.found(str(person.project)).code == 0
 
 
+def test_a_language_that_is_off(person: User, instance: StandIn) -> None:
+    person.connect(instance.url, 'trigger = "manual"\n[languages]\nmarkdown = false\n')
+    (person.project / "README.md").write_text("# x\n")
+    found = person.found("README.md")
+    assert found.wrong == ["suggestions"]
+    assert "off for this kind of document" in found.steps["suggestions"]["sentence"]
+    assert "The setting `languages` can switch them on" in found.steps["suggestions"]["remedy"]
+    said = person.found().steps["suggestions"]["sentence"]
+    assert said.startswith("They come only when you ask, as `trigger` says (from ")
+    assert said.endswith(" Off for: markdown.")
+
+
 def test_there_is_no_such_file(person: User) -> None:
     ran = person.checked("no-such.py")
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -735,7 +749,7 @@ def test_a_page_for_people(person: User, instance: StandIn) -> None:
     lines = ran.stdout.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("✓")] == [
         *"settings provider proxy connection token version allowed attribution API model".split(),
-        *"files filters completion".split(),
+        *"suggestions files filters completion".split(),
     ]
     assert lines[-1].startswith("All of this is right.")
 
