@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from lsp_completions.errors import Interrupted, RateLimited
+from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from tests.support.cursor import apply
 from tests.support.desk import Desk
@@ -103,6 +104,7 @@ async def test_nothing_is_asked_ahead_once_something_went_wrong(error: Exception
 
 async def test_nothing_is_asked_ahead_where_nothing_is_missing() -> None:
     desk = Desk("x = <cursor>\n")
+    desk.document = Document.open(desk.document.uri, "javascript", 1, desk.document.text)
     outcome = await shown(desk, "f();")
     assert await desk.reports(outcome) == Skipped(reason=SkipReason.STATEMENT_ENDED)
     assert len(desk.streams) == 1

@@ -125,7 +125,12 @@ class Desk:
             current=lambda: self.document,
             ahead=True,
         )
-        return asyncio.create_task(complete(request, self.generations, self.memory))
+
+        async def bounded() -> Outcome:
+            async with asyncio.timeout(20):
+                return await complete(request, self.generations, self.memory)
+
+        return asyncio.create_task(bounded())
 
     async def sees(self, **options: bool) -> str:
         """The document with the suggestion in it, or why there is none."""
