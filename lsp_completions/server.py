@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from lsp_completions import __version__, convert
+from lsp_completions import __version__, convert, signed_in
 from lsp_completions.backend import Backend
 from lsp_completions.cache import Memory
 from lsp_completions.completer import Request, Selection, complete
@@ -31,6 +31,7 @@ from lsp_completions.configuration.approvals import Approvals
 from lsp_completions.configuration.in_force import Question, put_in_force
 from lsp_completions.configuration.places import Places, Read
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
+from lsp_completions.credentials.credential import CredentialOrigin, origin_of
 from lsp_completions.credentials.logins import Logins
 from lsp_completions.errors import CompletionsError, InvalidParams, NotAuthorized, TimedOut
 from lsp_completions.generations import Generations
@@ -132,6 +133,8 @@ class CompletionServer(Server):
         self.trigger_kinds = TriggerKinds()
         self.suggestions = Suggestions()
         self.switches = Switches()
+        self._trouble_of_late: CompletionsError | None = None
+        self._status: dict[str, object] | None = None
         self.roots: tuple[str, ...] = ()
         self.shows_inline = False
 
@@ -194,10 +197,14 @@ class CompletionServer(Server):
             (DID_SHOW, self.did_show, None),
             (DID_ACCEPT_PART, self.did_accept_part, None),
             (DID_FOCUS, self.did_focus, None),
+            (signed_in.CHECK, self.check_status, None),
+            (signed_in.SIGN_OUT, self.sign_out, None),
             (types.WORKSPACE_DID_CHANGE_CONFIGURATION, self.did_change_configuration, None),
             (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self.did_change_folders, None),
         ):
             self.feature(method, options)(handler)
+        for method in signed_in.SIGN_IN:
+            self.feature(method)(self.sign_in)
 
     # ---- the session's life
 
@@ -237,6 +244,7 @@ class CompletionServer(Server):
         self._may_ask = True
         self.configure()
         self._tell_who_is_missing()
+        self._tell_status(self.backend.problem)
         # What speaks HTTP takes longer to import than an answer may take.
         await self.transport.prepared()
         self.backend.get_ready()
@@ -374,12 +382,14 @@ class CompletionServer(Server):
                 result = await run()
                 if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
                     self.notices.worked()
+                    self._tell_status(None)
                 elif result.reason is SkipReason.TOO_SLOW:
                     self.loading.again(self.backend.at_hand)
             except CompletionsError as error:
                 if isinstance(error, TimedOut):
                     self.loading.again(self.backend.at_hand)
                 self.notices.failed(error)
+                self._tell_status(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
             if isinstance(result, Skipped) and result.reason in TOLD_BY_HAND:
                 if (trouble := self._trouble(query.uri, result)) is not None:
@@ -602,6 +612,7 @@ class CompletionServer(Server):
         enabled = self.switches.switch(switch, scope, self.settings.languages)
         self._told_why.clear()
         self._end_what_is_off()
+        self._tell_status(self._trouble_of_late)
         return {
             "enabled": enabled,
             "everything": self.switches.everything,
@@ -627,6 +638,41 @@ class CompletionServer(Server):
         for document in self.documents.all():
             if (off := self._why_off(document, by_hand=True)) is not None:
                 self._end_for(document.uri, off)
+
+    # ---- for clients made for Copilot's server
+
+    def check_status(self, _: object) -> Coroutine[None, None, dict[str, str]]:
+        """Whether somebody is signed in."""
+        return self._signed_in(signed_in.checked)
+
+    def sign_in(self, _: object) -> Coroutine[None, None, dict[str, str]]:
+        """Somebody wants to sign in, which is done elsewhere."""
+        return self._signed_in(signed_in.signed_in)
+
+    def sign_out(self, _: object) -> dict[str, str]:
+        """Somebody wants to sign out, which is done elsewhere."""
+        self._notice_logins()
+        return signed_in.signed_out(self.backend.problem)
+
+    async def _signed_in(
+        self,
+        told: Callable[
+            [CompletionsError | None, CredentialOrigin | None, str],
+            dict[str, str],
+        ],
+    ) -> dict[str, str]:
+        self._notice_logins()
+        problem = self.backend.problem or self._trouble_of_late
+        origin = origin_of(self.settings, await asyncio.to_thread(self.logins.all))
+        return told(problem, origin, self.backend.name)
+
+    def _tell_status(self, trouble: CompletionsError | None) -> None:
+        """How things are, told to clients that have a place to show it."""
+        self._trouble_of_late = trouble
+        status = signed_in.status(trouble, is_off=not self.switches.everything)
+        if self.client.speaks_copilot and status != self._status:
+            self._status = status
+            self.protocol.notify(signed_in.CHANGED, status)
 
     # ---- settings
 
@@ -706,6 +752,8 @@ class CompletionServer(Server):
             self._approvals.consider(found.question)
         if (missing := self.backend.choose(self.settings)) is not None:
             self.notices.problem(missing)
+        if self._may_ask and self.settings != before:
+            self._tell_status(self.backend.problem)
         if self._settings_known.is_set():
             self.backend.get_ready()
         # Ours alone: libraries write down what they are given.
@@ -754,6 +802,7 @@ class CompletionServer(Server):
         self.filters.try_again()
         self.backend.renew_credentials()
         self.notices.changed()
+        self._trouble_of_late = None
 
     # ---- to the user
 

@@ -1,13 +1,14 @@
 """Clients written for Copilot's server, and what all clients report: as they do it on the wire."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.test_completions import INLINE, MENU, NEOVIM, SERVER, Editor, running_editor, texts
 from tests.support.lsp_client import LspClient
-from tests.support.sourcegraph import Answer, Gate, rate_limited
+from tests.support.sourcegraph import Answer, Gate, rate_limited, refusal
 
 EXECUTE = "workspace/executeCommand"
 COPILOT_EL: dict[str, Any] = {
@@ -240,3 +241,65 @@ def test_cycling_gives_more_with_ids_of_their_own_and_the_first_stays_first(emac
     # A menu is for choosing among sources, not among ours.
     menu = emacs.client.result(MENU, {**asks(at), "context": {"triggerKind": 1}})
     assert [item["textEdit"]["newText"] for item in menu["items"]] == ["call(1)"]
+
+
+def asked_of(client: LspClient, method: str, params: object = None) -> Any:
+    """What is answered: the result, or the sentence of the refusal."""
+    answer = client.request(method, params)
+    return answer["result"] if "result" in answer else answer["error"]["message"]
+
+
+def test_who_has_a_token_is_signed_in(emacs: Editor) -> None:
+    client = emacs.client
+    status = client.expect("didChangeStatus")
+    assert status == {"busy": False, "kind": "Normal", "message": ""}
+    assert asked_of(client, "checkStatus", {}) == {"status": "OK", "user": "sourcegraph"}
+    for method in ("signIn", "signInInitiate", "signInConfirm"):
+        told = asked_of(client, method, {"userCode": "1"})
+        assert told == {"status": "AlreadySignedIn", "user": "sourcegraph"}
+    assert "lsp-completions logout" in asked_of(client, "signOut")
+
+
+def test_a_token_that_is_refused_signs_nobody_in(emacs: Editor) -> None:
+    client = emacs.client
+    assert client.expect("didChangeStatus")["kind"] == "Normal"
+    emacs.instance.script = refusal(401, "Invalid access token.")
+    client.result(INLINE, asks(emacs.open("x = <cursor>\n")))
+    status = client.expect("didChangeStatus")
+    assert status["kind"] == "Error"
+    assert "token" in status["message"]
+    assert asked_of(client, "checkStatus") == {"status": "NotAuthorized"}
+    assert "lsp-completions login" in asked_of(client, "signIn")
+
+
+def test_without_a_token_nobody_is_signed_in(tmp_path: Path) -> None:
+    nobody = {"SRC_ENDPOINT": None, "SRC_ACCESS_TOKEN": None}
+    with LspClient.start(SERVER, env=nobody) as client:
+        client.initialize(
+            COPILOT_EL["capabilities"],
+            initializationOptions={
+                **COPILOT_EL["initializationOptions"],
+                "provider": "sourcegraph",
+            },
+        )
+        client.expect("didChangeStatus")
+        client.settle()
+        assert asked_of(client, "checkStatus") == {"status": "NotSignedIn"}
+        assert "lsp-completions login" in asked_of(client, "signIn", {})
+        assert asked_of(client, "signOut") == {"status": "NotSignedIn"}
+        assert client.stop() == 0
+
+
+def test_switched_off_is_a_status_and_other_clients_are_told_none(emacs: Editor) -> None:
+    client = emacs.client
+    client.expect("didChangeStatus")
+    client.result(EXECUTE, {"command": "lspCompletions.disable"})
+    assert client.expect("didChangeStatus")["kind"] == "Inactive"
+    client.result(EXECUTE, {"command": "lspCompletions.enable"})
+    assert client.expect("didChangeStatus")["kind"] == "Normal"
+    for editor in running_editor(NEOVIM):
+        editor.says("1")
+        editor.client.result(INLINE, editor.open("x = <cursor>\n"))
+        editor.client.settle()
+        told = [each.get("method") for each in editor.client.waiting()]
+        assert "didChangeStatus" not in told
