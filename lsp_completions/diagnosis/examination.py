@@ -194,17 +194,23 @@ class _Examination:
     async def _token(self, chosen: Sourcegraph, source: Source) -> Sourcegraph | str:
         """The instance with its credential; why nothing can be asked where that is no good."""
         origin = origin_of(self._settings, await asyncio.to_thread(Logins().all))
-        said: str | CompletionsError | None
         try:
             instance = await self._in_time(self._credentials.given(chosen, source), CREDENTIAL)
-            # All at once, lest a slow instance be waited for again and again.
-            self._sites.known(instance)
-            self._filters.begin(instance)
+        except CompletionsError as error:
+            if isinstance(error, TimedOut):
+                error = NoCredential(f"It did not come within {CREDENTIAL:.0f} seconds.")
+            self._told(of_an_instance.token_step(origin, chosen.endpoint, error))
+            return "there is no token"
+        # All at once, lest a slow instance be waited for again and again.
+        self._sites.known(instance)
+        self._filters.begin(instance)
+        said: str | CompletionsError | None
+        try:
             said = user_in(instance, await self._ask(question(instance), instance))
         except CompletionsError as error:
             said = error
         self._told(of_an_instance.token_step(origin, chosen.endpoint, said))
-        if said is None or isinstance(said, NotAuthorized | NoCredential):
+        if said is None or isinstance(said, NotAuthorized):
             return "the token did not let us in"
         if isinstance(said, _SHUT_OUT):
             return "the instance did not let us ask"

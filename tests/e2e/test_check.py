@@ -67,7 +67,7 @@ WITHOUT_A_MODEL = (
 )
 IMPATIENT = (
     "from lsp_completions.diagnosis import examination; examination.TALK = 0.3\n"
-    "examination.LONGEST = examination.START = 0.3\n"
+    "examination.LONGEST = examination.START = examination.CREDENTIAL = 0.3\n"
     "from lsp_completions.cli import main; import sys; sys.exit(main())"
 )
 WITHOUT_NAMES = (
@@ -588,14 +588,25 @@ def test_what_is_locked(person: User, instance: StandIn) -> None:
     assert found.steps["completion"]["ok"]
 
 
-def test_a_command_that_gives_no_token(person: User, instance: StandIn) -> None:
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        pytest.param("import sys; sys.exit(3)", "ended with code 3", id="it fails"),
+        pytest.param("import time; time.sleep(300)", "It did not come within", id="it hangs"),
+        pytest.param("print()", "printed", id="it says nothing"),
+    ],
+)
+def test_a_command_that_gives_no_token(
+    person: User, instance: StandIn, code: str, sentence: str
+) -> None:
     person.configure(
-        f'endpoint = "{instance.url}"\n'
-        f"authCommand = ['{sys.executable}', '-c', 'import sys; sys.exit(3)']\n"
+        f'endpoint = "{instance.url}"\nauthCommand = [\'{sys.executable}\', "-c", "{code}"]\n'
     )
-    found = person.found()
+    found = person.found(script=IMPATIENT if "300" in code else "")
     assert found.wrong == ["token"]
-    assert found.steps["token"]["remedy"]
+    assert sentence in found.steps["token"]["sentence"]
+    assert "Run the command by hand" in found.steps["token"]["remedy"]
+    assert found.steps["filters"]["sentence"] == "Not tried, since there is no token."
     assert not instance.requests
 
 
