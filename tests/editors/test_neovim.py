@@ -399,6 +399,24 @@ def test_ghost_text_is_seen_and_taken(desk: Desk, setup: Setup, row: Row, line_e
         assert person.saved() == row.saved
 
 
+@setups(Setup.BUILT_IN)
+def test_a_key_switches_suggestions_for_a_kind_of_file(desk: Desk, setup: Setup) -> None:
+    knows = continues("    if a", " > b:\n        return a\n")
+    with desk.editing(setup, knows, "def most(a, b):\n", config="toggle") as person:
+        neovim = person.neovim
+        neovim.lua("vim.notify = function(message) vim.g.notified = message end")
+
+        def told(sentence: str) -> None:
+            neovim.wait_for(sentence, lambda: neovim.lua("return vim.g.notified") == sentence)
+
+        neovim.type("\\c")
+        told("Suggestions off")
+        neovim.type("\\c")
+        told("Suggestions on")
+        neovim.type("Goif a")
+        person.take_ghost(" > b:\n        return a")
+
+
 @EACH_SETUP
 @LINE_ENDS
 def test_one_undo_takes_the_suggestion_back(desk: Desk, setup: Setup, line_end: str) -> None:

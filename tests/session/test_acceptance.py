@@ -6,7 +6,9 @@ import pytest
 
 from lsp_completions.errors import Interrupted, RateLimited
 from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
+from lsp_completions.providers.llama_cpp import LlamaCpp
 from tests.support.cursor import apply
 from tests.support.desk import Desk
 
@@ -108,6 +110,15 @@ async def test_nothing_is_asked_ahead_where_nothing_is_missing() -> None:
     outcome = await shown(desk, "f();")
     assert await desk.reports(outcome) == Skipped(reason=SkipReason.STATEMENT_ENDED)
     assert len(desk.streams) == 1
+
+
+async def test_a_model_that_takes_all_of_the_machine_is_not_asked_ahead() -> None:
+    desk = Desk("x = <cursor>\n", LlamaCpp(url="http://127.0.0.1:1", finishes_reading=True))
+    shown = Suggested(
+        document=desk.document, edits=(Edit(start=desk.offset, end=desk.offset, new_text="f("),)
+    )
+    assert await desk.reports(shown) == Skipped(reason=SkipReason.NOT_AHEAD)
+    assert desk.streams == []
 
 
 async def test_a_change_that_goes_elsewhere_closes_the_one_ahead() -> None:
