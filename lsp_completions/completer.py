@@ -34,7 +34,8 @@ from lsp_completions.settings import Multiline, Settings
 ENOUGH_AFTER = 3.5  # seconds; whole lines are shown by then, however much is still to come
 MOST_ATTEMPTS = 4  # more streams than that are not begun for one request
 KEYS_BEFORE_ASKING = 2  # typed while a stream is silent, before another is asked
-USUAL_WAIT = 0.5  # seconds until the first words, where no stream has told yet
+USUAL_WAIT = 0.7  # seconds until the first words, where no stream has told yet
+OVERDUE = 1.5  # times the usual wait; half of all streams take longer than that one itself
 SLOW = 1.0  # seconds
 PAUSE_OF_A_SLOW_ONE = 0.3  # seconds; nearly all keys of a word come sooner
 LOCAL_DELAY = 0.15  # seconds; each request takes all of the machine
@@ -202,7 +203,7 @@ async def complete(
                 pieces,
                 place,
                 ask_again=None if alone else lambda: memory.add(ask()),
-                patience=generations.usual_wait(provider) or USUAL_WAIT,
+                patience=OVERDUE * (generations.usual_wait(provider) or USUAL_WAIT),
                 enough_at=began + ENOUGH_AFTER,
                 ends=ends,
             )
@@ -292,8 +293,8 @@ async def first_known(
 ) -> tuple[Piece, Suggestion, Typed]:
     """The first of the pieces to be known that fits what was typed, and what that was.
 
-    Where nothing was said although more was typed, and the usual wait, `patience` seconds, is over,
-    another stream is asked beside it: its prompt knows what was typed. Raises `Diverged` where none
+    Where nothing was said although more was typed, and `patience` seconds are over, another stream
+    is asked beside it: its prompt knows what was typed. Raises `Diverged` where none
     fits any more, what ended the last of them early, or `TimeoutError`.
     """
     for piece in pieces:

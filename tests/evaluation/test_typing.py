@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.editors import EDITORS
 from tests.evaluation.edits import Edit, drawn, edits
 from tests.evaluation.keys import keys_of
-from tests.evaluation.oracle import Model, tokens_of
+from tests.evaluation.oracle import Model, Oracle, tokens_of
 from tests.evaluation.replay import (
     POLICIES,
     SERVER,
@@ -91,6 +91,20 @@ def test_a_stream_that_is_wanted_again_and_again_is_not_given_up() -> None:
     model = Model(tokens_a_second=10)
     one = typed(WORD, model=model, hands=STEADY, most_keys=KEYS_OF_THE_WORD)
     assert one.oracle.requests == 1
+
+
+@pytest.mark.parametrize("says", ["…\n", "\n", "total = 7\n", ""])
+def test_a_slow_model_that_never_fits_is_not_flooded(
+    says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty keys in four seconds, each with a request, and an answer after 800 ms."""
+    monkeypatch.setattr(Oracle, "answer", lambda self, prefix: [says])
+    edit = drawn("forty", "python", "«total = compute_everything(given, os.path)»\n")
+    hands = Hands(gaps=(0.1, 0.1), thinks=False)
+    one = typed(edit, model=Model(first_after=0.8), hands=hands, most_keys=40)
+    assert one.seen.answered == one.seen.asked == 40
+    assert one.oracle.most_at_once == 1
+    assert 1 <= one.oracle.requests <= 7
 
 
 def test_what_is_typed_as_suggested_is_asked_once() -> None:
