@@ -105,7 +105,7 @@ def is_well_formed(item: dict[str, Any], before: str, at: dict[str, Any], editor
 def text_after(item: dict[str, Any], before: str, after: str, at: dict[str, Any]) -> str:
     """The document once an editor has taken the item (these have one-byte letters only)."""
     edit = item.get("textEdit") or {"range": item["range"], "newText": item["insertText"]}
-    text, new = before + after, edit["newText"]
+    text, new = before + after, str(edit["newText"])
     line = before.rfind("\n") + 1
     if item.get("insertTextFormat") == 2:
         new = re.sub(r"\\([\\$}])", r"\1", new)

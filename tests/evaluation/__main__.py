@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from tests.evaluation.editors import EDITORS
-from tests.evaluation.tables import tables
+from tests.evaluation.tables import real_table, tables
 
 
 def main() -> None:
@@ -17,13 +17,19 @@ def main() -> None:
     parser.add_argument(
         "--editor", action="append", choices=list(EDITORS), help="leave the other editors out"
     )
+    parser.add_argument(
+        "--real", action="store_true", help="beside the real process in real time; takes minutes"
+    )
     arguments = parser.parse_args()
 
-    for table in tables(
-        few=arguments.few,
-        editors=arguments.editor or tuple(EDITORS),
-        tell=lambda line: print(line, file=sys.stderr, flush=True),
-    ):
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    editors = arguments.editor or tuple(EDITORS)
+    if arguments.real:
+        print(real_table(editors, tell))
+        return
+    for table in tables(few=arguments.few, editors=editors, tell=tell):
         print(table, flush=True)
 
 

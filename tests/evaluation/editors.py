@@ -10,7 +10,6 @@ from tests.evaluation.keys import Key
 from tests.evaluation.services import Answer, Service
 
 AUTOMATIC, INVOKED, BY_CHARACTER, FOR_INCOMPLETE = 2, 1, 2, 3
-PATIENCE = 15.0  # seconds in which the last request has to be answered
 TRIGGERS = frozenset(".([{:=,>\"'/")
 
 
@@ -41,7 +40,8 @@ class Editor:
     """A buffer, a cursor, and suggested text on the screen."""
 
     MENU = False
-    CANCELS = False
+    patience = 15.0
+    """Seconds in which the last request has to be answered."""
 
     def __init__(self, service: Service, edit: Edit, now: Callable[[], float]) -> None:
         self.seen = Seen()
@@ -63,7 +63,7 @@ class Editor:
         for key, gap in zip(keys, gaps, strict=True):
             await asyncio.sleep(gap)
             self._press(key)
-        await asyncio.sleep(PATIENCE)
+        await asyncio.sleep(self.patience)
         return self.seen
 
     def _press(self, key: Key) -> None:

@@ -49,13 +49,10 @@ class Service(Protocol):
     async def aclose(self) -> None: ...
 
 
-class OurServer:
-    """The server as an editor meets it, fed with messages."""
+class Conversation:
+    """What an editor and a language server say to each other."""
 
-    def __init__(self, oracle: Oracle, *, inline: bool, clock: Callable[[], float]) -> None:
-        self._server = _Played(oracle)
-        self._server.typing = Typing(clock)
-        self._server.protocol.send = self._take
+    def __init__(self, *, inline: bool) -> None:
         self._inline = inline
         self._versions = count(2)
         self._text = ""
@@ -114,16 +111,14 @@ class OurServer:
     def cancel(self, number: int) -> None:
         self._send("$/cancelRequest", {"id": number})
 
-    async def aclose(self) -> None:
-        self._server.protocol.close()
-        for hook in self._server.on_stop:
-            await hook()
+    def _deliver(self, message: dict[str, Any]) -> None:
+        raise NotImplementedError
 
     def _send(self, method: str, params: object, id: int | None = None) -> None:
         message: dict[str, object] = {"jsonrpc": "2.0", "method": method, "params": params}
         if id is not None:
             message["id"] = id
-        self._server.protocol.receive([json.loads(json.dumps(message))])
+        self._deliver(message)
 
     def _take(self, body: bytes) -> None:
         message = json.loads(body)
@@ -149,6 +144,24 @@ class OurServer:
                 is_incomplete=bool(result.get("isIncomplete")),
             ),
         )
+
+
+class OurServer(Conversation):
+    """The server as an editor meets it, fed with messages."""
+
+    def __init__(self, oracle: Oracle, *, inline: bool, clock: Callable[[], float]) -> None:
+        super().__init__(inline=inline)
+        self._server = _Played(oracle)
+        self._server.typing = Typing(clock)
+        self._server.protocol.send = self._take
+
+    async def aclose(self) -> None:
+        self._server.protocol.close()
+        for hook in self._server.on_stop:
+            await hook()
+
+    def _deliver(self, message: dict[str, Any]) -> None:
+        self._server.protocol.receive([json.loads(json.dumps(message))])
 
 
 class _Played(CompletionServer):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from tests.evaluation.editors import EDITORS
 from tests.evaluation.edits import Edit, edits
 from tests.evaluation.oracle import USUAL, Model
-from tests.evaluation.replay import CALM, POLICIES, Hands, Score, replayed
+from tests.evaluation.real import typed_for_real
+from tests.evaluation.replay import CALM, POLICIES, Hands, Score, count, replayed, typed
 
 HEAD = (
     "policy",
@@ -57,24 +58,40 @@ def tables(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[str]:
     """One table for each setting and editor."""
-    typed = edits()[::4] if few else edits()
+    some = edits()[::4] if few else edits()
     for setting in SETTINGS:
         for editor in editors:
             tell(f"{setting.name}: {editor}")
-            yield table(setting, editor, typed)
+            yield table(setting, editor, some)
 
 
-def table(setting: Setting, editor: str, typed: Sequence[Edit]) -> str:
-    rows = [
-        row(
-            policy,
-            replayed(typed, policy=policy, editor=editor, model=setting.model, hands=setting.hands),
-        )
+def table(setting: Setting, editor: str, some: Sequence[Edit]) -> str:
+    model, hands = setting.model, setting.hands
+    scores = {
+        policy: replayed(some, policy=policy, editor=editor, model=model, hands=hands)
         for policy in POLICIES
-    ]
+    }
+    rows = [row(policy, score) for policy, score in scores.items()]
+    return f"### {editor}: {setting.name}\n\n{markdown(rows)}\n"
+
+
+def real_table(editors: Sequence[str], tell: Callable[[str], None]) -> str:
+    """A few edits, each in real time and then in virtual time."""
+    rows = []
+    model = Model(err=0.3)
+    for edit in edits()[2::8]:
+        for editor in editors:
+            for way, type_one in (("real", typed_for_real), ("virtual", typed)):
+                tell(f"{edit.name}: {editor}, {way}")
+                score = Score()
+                count(type_one(edit, editor=editor, model=model), score)
+                rows.append(row(f"{edit.name}, {editor}, {way}", score))
+    return markdown(rows)
+
+
+def markdown(rows: Sequence[tuple[str, ...]]) -> str:
     lines = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *rows]
-    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"### {editor}: {setting.name}\n\n{text}\n"
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def row(policy: str, score: Score) -> tuple[str, ...]:

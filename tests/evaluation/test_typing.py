@@ -11,6 +11,7 @@ from tests.evaluation.editors import EDITORS
 from tests.evaluation.edits import Edit, drawn, edits
 from tests.evaluation.keys import keys_of
 from tests.evaluation.oracle import Model, Oracle, tokens_of
+from tests.evaluation.real import typed_for_real
 from tests.evaluation.replay import (
     POLICIES,
     SERVER,
@@ -120,6 +121,15 @@ def test_the_replay_is_the_same_each_time() -> None:
     first, second = (typed(edit, model=model) for _ in range(2))
     assert first.seen == second.seen
     assert first.oracle.asked_at == second.oracle.asked_at
+
+
+@pytest.mark.parametrize("editor", ["VS Code", "Helix"])
+def test_the_real_process_does_the_same_in_real_time(editor: str) -> None:
+    """As far as that can be said of a machine that may stand still for a moment."""
+    one = typed_for_real(WORD, editor=editor, hands=STEADY, most_keys=KEYS_OF_THE_WORD)
+    assert one.seen.answered == one.seen.asked
+    assert 1 <= one.oracle.requests <= KEYS_OF_THE_WORD / 2
+    assert fitting_moments(one)[-1][1]
 
 
 @pytest.mark.parametrize("policy", [policy for policy in POLICIES if policy != SERVER])
