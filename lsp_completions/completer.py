@@ -25,7 +25,7 @@ from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.masking import without_secrets
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.prompt import build_prompt
-from lsp_completions.pipeline.rebase import rebased
+from lsp_completions.pipeline.rebase import cursor_after_typing, rebased, told_before
 from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Provider, livelier
@@ -133,30 +133,30 @@ async def complete(
         repository = permission.repository(provider)
 
     limits = provider.limits.overridden(settings)
-    context = context_at(
-        document,
-        offset,
-        path=request.path,
-        windows=Windows(prefix_chars=limits.prefix_chars, suffix_chars=limits.suffix_chars),
-    )
     multiline = settings.multiline
     if multiline is Multiline.AUTO and not limits.multiline:
         multiline = Multiline.NEVER
-    place = Place(
-        key=Key(
+
+    def place_at(document: Document, offset: int) -> Place:
+        context = context_at(
+            document,
+            offset,
+            path=request.path,
+            windows=Windows(prefix_chars=limits.prefix_chars, suffix_chars=limits.suffix_chars),
+        )
+        key = Key(
             document=document_key(document.uri),
             language_id=document.language_id,
             provider=provider,
             settings=settings,
-        ),
-        document=document,
-        context=context,
-        mode=mode_for(context, multiline),
-    )
+        )
+        return Place(key=key, document=document, context=context, mode=mode_for(context, multiline))
+
+    place = place_at(document, offset)
 
     def ask(whom: Provider = provider) -> Piece:
         prompt = build_prompt(
-            without_secrets(context),
+            without_secrets(place.context),
             (),
             family=family_for(whom.prompts_for, chats=whom.chats),
             repository=settings.repository or repository,
@@ -164,7 +164,7 @@ async def complete(
             single_line=place.mode is Mode.LINE,
         )
         generation = generations.start(
-            whom, prompt, context, max_tokens=limits.max_tokens, document=place.key.document
+            whom, prompt, place.context, max_tokens=limits.max_tokens, document=place.key.document
         )
         return Piece(place=place, generation=generation)
 
@@ -176,7 +176,9 @@ async def complete(
             if not pieces:
                 if not request.by_hand:
                     refusal = why_not_ask(
-                        context, in_comments=settings.in_comments, in_strings=settings.in_strings
+                        place.context,
+                        in_comments=settings.in_comments,
+                        in_strings=settings.in_strings,
                     )
                     if refusal is not None:
                         return Skipped(reason=refusal)
@@ -185,7 +187,9 @@ async def complete(
                 if not request.by_hand and not request.ahead:
                     usual_wait = generations.usual_wait(provider)
                     async with asyncio.timeout_at(ends):
-                        await asyncio.sleep(pause_before(context, provider, settings, usual_wait))
+                        await asyncio.sleep(
+                            pause_before(place.context, provider, settings, usual_wait)
+                        )
                 # Who said no lately is not asked again at every key.
                 async with asyncio.timeout_at(ends):
                     rest = await generations.back_off.rest(provider.host, by_hand=request.by_hand)
@@ -210,8 +214,12 @@ async def complete(
             # Accepted while it was not known whether there is more of it.
             used_up = suggestion.text != "" and typed.text.startswith(suggestion.text)
             if not used_up and (suggestion.text or not piece.led):
-                break
-            if not used_up:
+                further = typed_on(request, place, seeing=rest_of(suggestion, typed, place))
+                if further is None:
+                    break
+                memory.changed(place.key.document, further[0])
+                place = place_at(*further)
+            elif not used_up:
                 # Of what follows an accepted suggestion no model was asked at this place.
                 memory.drop(piece)
                 silent = piece.generation
@@ -219,8 +227,10 @@ async def complete(
             now = request.current()
             if now is not None and not request.ahead:
                 memory.changed(place.key.document, now)
+            if (further := typed_on(request, place)) is not None:
+                place = place_at(*further)
             # Asked the same once more a model would say the same once more.
-            if now is None or request.ahead or not is_as_asked(request, now):
+            elif now is None or request.ahead or not is_as_asked(request, now):
                 return Skipped(reason=SkipReason.MOVED_ON)
         except MadeRoom:
             return Skipped(reason=SkipReason.MOVED_ON)
@@ -253,8 +263,12 @@ async def complete(
 
     now = request.current()
     if not request.follow_typing:
-        if now is None or rebased(edits[0], request.document, request.offset, now) is None:
+        if now is None or rebased(edits[0], place.document, place.cursor, now) is None:
             return Skipped(reason=SkipReason.MOVED_ON)
+        if place.document is not request.document:
+            edits = [
+                told_before(edit, place.document, request.offset, place.cursor) for edit in edits
+            ]
         return Suggested(
             document=request.document, edits=tuple(edits), complete=suggestion.complete
         )
@@ -280,6 +294,25 @@ def is_as_asked(request: Request, now: Document) -> bool:
 def fitting(place: Place, memory: Memory, *, but: Generation | None) -> list[Piece]:
     """What a model says there, but for one that has no more to say after what was accepted."""
     return [each for each in memory.fitting(place) if not each.led or each.generation is not but]
+
+
+def typed_on(
+    request: Request, place: Place, *, seeing: Edit | None = None
+) -> tuple[Document, int] | None:
+    """Where the user is by now, who typed on in the line while a menu was asked for.
+
+    `None` where something else happened, or that fits what would be shown.
+    Helix asks for no other menu meanwhile: what was typed is completed, or nothing is.
+    """
+    now = request.current()
+    if request.follow_typing or request.ahead or request.selection is not None or now is None:
+        return None
+    if seeing is not None and rebased(seeing, place.document, place.cursor, now) is not None:
+        return None
+    cursor = cursor_after_typing(request.document, request.offset, now)
+    if cursor is None or now is place.document:
+        return None
+    return now, cursor
 
 
 async def first_known(

@@ -90,6 +90,12 @@ SMALL_MODEL = (
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
 
+# Nothing waits for its menu, and until it is answered it asks for no other, whatever is typed.
+ASKS_FOR_ONE_MENU_AT_A_TIME = ("helix",)
+
+# What is typed has to be the beginning of an entry; to others it is enough that its letters occur.
+MATCHES_BEGINNINGS = ("Neovim",)
+
 CONTENT_MODIFIED = -32801
 
 SEND, DO_NOT_SEND = "Send", "Don't send"
@@ -262,6 +268,8 @@ class CompletionServer(Server):
         """Apply an edit."""
         self.documents.change(change.uri, change.changes, self.client.encoding, change.version)
         self.typing.changed(change.uri, change.changes, self.client.encoding)
+        if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
+            self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
         if (document := self.documents.get(change.uri)) is not None:
             self.memory.changed(document_key(change.uri), document)
 
@@ -353,7 +361,8 @@ class CompletionServer(Server):
                 command=ACCEPTED + self.settings.command_suffix,
                 ids=self._remembered(outcome),
                 detail=self.backend.model or self.backend.name,
-                is_incomplete=not outcome.complete,
+                # The editor is to ask again at each key: whether that fits is known here.
+                is_incomplete=not outcome.complete or self.client.name not in MATCHES_BEGINNINGS,
             )
         if outcome.reason is SkipReason.SUPERSEDED:
             return None
@@ -453,7 +462,9 @@ class CompletionServer(Server):
             provider=partial(self._provider, self._patience(method)),
             current=partial(self.documents.get, query.uri),
             selection=selection,
-            deadline=self.settings.menu_deadline if method == MENU else None,
+            deadline=self.settings.menu_deadline
+            if method == MENU and self.client.name not in ASKS_FOR_ONE_MENU_AT_A_TIME
+            else None,
             follow_typing=method == INLINE,
             by_hand=by_hand,
             permission=Permission(self.gate, query.uri, self.settings.total_timeout / 2),

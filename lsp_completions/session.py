@@ -79,7 +79,9 @@ class Turn:
     """One request's turn: it runs its work until the work is done or the turn is taken away."""
 
     def __init__(self) -> None:
-        self._taken: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self.began = loop.time()
+        self._taken: asyncio.Future[Outcome] = loop.create_future()
 
     def take_away(self, reason: SkipReason) -> None:
         """End the turn; whoever waits in `run` gets `Skipped(reason)` at once."""
@@ -118,6 +120,12 @@ class Turns:
             previous.take_away(SkipReason.SUPERSEDED)
         turn = self._newest[key] = Turn()
         return turn
+
+    def end_late(self, uri: str, method: str, longest: float) -> None:
+        """More was typed: a request older than `longest` seconds gives way to the next."""
+        turn = self._newest.get((document_key(uri), method))
+        if turn is not None and asyncio.get_running_loop().time() - turn.began > longest:
+            turn.take_away(SkipReason.TOO_SLOW)
 
     def end(self, uri: str, reason: SkipReason = SkipReason.MOVED_ON) -> None:
         """The document was closed, or may not be sent any more: nothing is shown for it."""

@@ -1,4 +1,4 @@
-"""A suggestion made for a document as it was, in the document as it is now."""
+"""A suggestion made for a document as it was, in the document as it is now; and the other way."""
 
 from dataclasses import replace
 
@@ -37,3 +37,25 @@ def rebased(edit: Edit, before: Document, cursor: int, now: Document) -> Edit | 
     if cursor > REACH and now.slice(moved - REACH, moved) == prefix:
         return replace(edit, start=edit.start + grown, end=edit.end + grown)
     return None
+
+
+def cursor_after_typing(before: Document, cursor: int, now: Document) -> int | None:
+    """Where the cursor is by now, if all that happened is that the user typed on in the line."""
+    moved = cursor + now.length - before.length
+    if moved <= cursor:
+        return None
+    typed = now.slice(cursor, moved)
+    start, end = max(0, cursor - REACH), min(before.length, cursor + REACH)
+    same = now.slice(start, cursor) == before.slice(start, cursor)
+    same = same and now.slice(moved, moved + end - cursor) == before.slice(cursor, end)
+    return moved if same and "\n" not in typed and "\r" not in typed else None
+
+
+def told_before(edit: Edit, now: Document, before: int, cursor: int) -> Edit:
+    """An edit at `cursor`, as one of the document before `[before, cursor)` was typed."""
+    start = min(edit.start, before)
+    return Edit(
+        start=start,
+        end=edit.end - (cursor - before),
+        new_text=now.slice(start, edit.start) + edit.new_text,
+    )

@@ -9,8 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -20,17 +19,16 @@ from typing import Any
 import pytest
 
 from tests.support import picture
+from tests.support.at_work import Script, command, continues, wait_until_gone, written
 from tests.support.llama_server import model_file
 from tests.support.neovim import Neovim, Version, executable, running_neovim
-from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
+from tests.support.sourcegraph import TOKEN, Gate, StandIn, running_stand_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
 WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
 WITH_MENU = "menu config"
-
-Script = Callable[[Exchange], Answer]
 
 
 class Setup(Enum):
@@ -71,23 +69,6 @@ EACH_SETUP = setups(*Setup)
 LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
 )
-
-
-def continues(start: str, rest: str, *, gate: Gate | None = None) -> Script:
-    """A model that knows how one text goes on, and says so wherever `start` has been typed.
-
-    What it says of more than `start` waits for the gate: a slow model.
-    """
-
-    def script(exchange: Exchange) -> Answer:
-        before, _, _ = exchange.prompt.partition("<fim_suffix>")
-        for typed in range(len(rest) - 1, -1, -1):
-            if before.endswith(start + rest[:typed]):
-                steps = [gate] if gate and typed else []
-                return Answer(*steps, rest[typed:])
-        return Answer("")
-
-    return script
 
 
 @dataclass
@@ -238,12 +219,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     desk.close()
 
 
-def written(path: Path, text: str, line_end: str = "\n") -> Path:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text.replace("\n", line_end).encode())
-    return path
-
-
 def set_up(home: Path, *, model: str | None) -> None:
     """What the README says to copy, and which model to ask."""
     config = home / ".config"
@@ -261,27 +236,6 @@ def documented(mark: str) -> str:
     return str(blocks[mark])
 
 
-def command(folder: Path) -> Path:
-    """A folder with the command `lsp-completions`, which runs what is tested here."""
-    binaries = folder / "bin"
-    binaries.mkdir()
-    script = binaries / "lsp-completions"
-    # -P: not what happens to lie in the folder of the edited file.
-    script.write_text(
-        f"#!/bin/sh\nexport XDG_RUNTIME_DIR='{runtime_folder(folder)}'\n"
-        f'exec "{sys.executable}" -P -m lsp_completions "$@"\n'
-    )
-    script.chmod(0o755)
-    return binaries
-
-
-def runtime_folder(folder: Path) -> Path:
-    """Where the process of the embedded model is found: not that of whoever runs the tests."""
-    runtime = folder / "run"
-    runtime.mkdir(mode=0o700, exist_ok=True)
-    return runtime
-
-
 def attached_servers(neovim: Neovim) -> list[int]:
     """Wait until the server knows the file; returns its process."""
     ready = (
@@ -289,24 +243,6 @@ def attached_servers(neovim: Neovim) -> list[int]:
     )
     neovim.wait_for("the server attached", lambda: neovim.lua(ready))
     return neovim.children()
-
-
-def wait_until_gone(processes: list[int]) -> None:
-    assert processes
-    deadline = time.monotonic() + 20
-    while any(is_running(pid) for pid in processes):
-        assert time.monotonic() < deadline, "the server outlived its editor"
-        time.sleep(0.05)  # nobody tells when somebody else's process ends
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process still runs; one that nobody has waited for yet does not."""
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        os.kill(pid, 0)
-        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, FileNotFoundError):
-        return False
 
 
 @dataclass(frozen=True, kw_only=True)

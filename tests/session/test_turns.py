@@ -193,3 +193,17 @@ def test_the_document_once_a_suggestion_is_accepted(
     by_now = then.document if now is None else Document.open(URI, "python", 2, now)
     found = then.accepted(by_now)
     assert (found and (found[0].text, found[1])) == (expected and cursor(expected))
+
+
+async def test_what_took_too_long_gives_way_when_more_is_typed() -> None:
+    turns, work = Turns(), Work()
+    running = asyncio.create_task(turns.take(URI, "menu").run(work))
+    await work.started.wait()
+    turns.end_late(URI, "menu", 3600)
+    turns.end_late(URI, "inline", 0)
+    turns.end_late("file:///w/another.py", "menu", 0)
+    await asyncio.sleep(0)
+    assert not running.done()
+    turns.end_late(URI, "menu", 0)
+    assert await running == Skipped(reason=SkipReason.TOO_SLOW)
+    await work.cancelled.wait()

@@ -290,3 +290,52 @@ async def test_asked_again_by_hand_there_are_more_to_choose_from() -> None:
     assert isinstance(outcome, Suggested)
     assert len(outcome.edits) == 2
     assert len(desk.streams) == 3
+
+
+class TestAMenuAskedForBeforeMoreWasTyped:
+    """Some editors ask for no other until it is answered, and typing may be over by then."""
+
+    async def test_what_was_typed_is_completed_if_the_model_says_another(self) -> None:
+        desk = Desk("    c<cursor>\n")
+        before = desk.document
+        asked = desk.asks(follow_typing=False)
+        first = await desk.stream()
+        first.says("ount = 1\n")
+        desk.types("al")
+        (await desk.stream(1)).says("l(1)\n")
+        outcome = await asked
+        assert isinstance(outcome, Suggested)
+        assert outcome.document is before
+        assert apply(before.text, outcome.edits[0]) == "    call(1)\n"
+        await first.hung_up.wait()
+
+    async def test_what_was_typed_is_completed_if_the_model_says_nothing(self) -> None:
+        desk = Desk("    c<cursor>\n")
+        before = desk.document
+        asked = desk.asks(follow_typing=False)
+        first = await desk.stream()
+        desk.types("al")
+        first.says("")
+        first.ends()
+        (await desk.stream(1)).says("l(1)\n")
+        outcome = await asked
+        assert isinstance(outcome, Suggested)
+        assert apply(before.text, outcome.edits[0]) == "    call(1)\n"
+
+    async def test_each_time_it_differs_up_to_a_point(self) -> None:
+        desk = Desk("    <cursor>\n")
+        asked = desk.asks(follow_typing=False)
+        for number, key in enumerate("call"):
+            (await desk.stream(number)).says("other\n")
+            desk.types(key)
+        assert await asked == Skipped(reason=SkipReason.MOVED_ON)
+        assert len(desk.streams) == 4
+
+    @pytest.mark.parametrize("typed", ["\n", "a\n    b"])
+    async def test_not_in_another_line(self, typed: str) -> None:
+        desk = Desk("    c<cursor>\n")
+        asked = desk.asks(follow_typing=False)
+        (await desk.stream()).says("ount = 1\n")
+        desk.types(typed)
+        assert await asked == Skipped(reason=SkipReason.MOVED_ON)
+        assert len(desk.streams) == 1

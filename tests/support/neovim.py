@@ -343,7 +343,7 @@ def running_neovim(
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=path.parent,
-        env={**_own_folders(home), **environment},
+        env={**own_folders(home), **environment},
         start_new_session=True,
     )
     neovim = Neovim(process, pace)
@@ -370,7 +370,7 @@ def running_neovim(
         _pipe(process.stdout).close()
 
 
-def _own_folders(home: Path) -> dict[str, str]:
+def own_folders(home: Path) -> dict[str, str]:
     """Our environment, with every folder a program keeps things in below `home`."""
     ours = {
         name: value

@@ -2,7 +2,7 @@ import pytest
 
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
-from lsp_completions.pipeline.rebase import rebased
+from lsp_completions.pipeline.rebase import cursor_after_typing, rebased, told_before
 from tests.support.cursor import apply, cursor
 
 
@@ -88,3 +88,60 @@ def test_one_that_begins_before_the_cursor_keeps_its_start() -> None:
     later, moved = drawn("pri<cursor>\n")
     assert rebased(edit, document, offset, later) == Edit(start=0, end=moved, new_text="print(x)")
     assert rebased(edit, document, offset, drawn("pro<cursor>\n")[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "typed"),
+    [
+        pytest.param("x = <cursor>\n", "x = ab\n", "ab", id="typed on"),
+        pytest.param("f(<cursor>)\n", "f(é😀)\n", "é😀", id="before the rest of the line"),
+        pytest.param("x<cursor>", "x = ", " = ", id="at the end of the file"),
+        pytest.param("x = <cursor>\n", "x = \n", None, id="nothing"),
+        pytest.param("x = <cursor>\n", "x = \n\n", None, id="a new line"),
+        pytest.param("x = <cursor>\n", "x = \r\n\n", None, id="a new line, with CRLF"),
+        pytest.param("x = a<cursor>\n", "x = \n", None, id="deleted"),
+        pytest.param("x = <cursor>\ny\n", "x = a\nz\n", None, id="changed below as well"),
+        pytest.param("y\nx = <cursor>\n", "z\nx = a\n", None, id="changed above as well"),
+    ],
+)
+def test_where_the_cursor_is_after_typing_on(before: str, now: str, typed: str | None) -> None:
+    document, offset = drawn(before)
+    later = Document.open("file:///a.py", "python", 2, now)
+    moved = cursor_after_typing(document, offset, later)
+    assert (moved and later.slice(offset, moved)) == typed
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "starts", "text", "expected"),
+    [
+        pytest.param(
+            "x = c<cursor>\n", "x = call<cursor>\n", 0, "(1)", "x = call(1)\n", id="at the cursor"
+        ),
+        pytest.param(
+            "x = c<cursor>)\n",
+            "x = ca<cursor>)\n",
+            1,
+            "all(1)",
+            "x = call(1))\n",
+            id="from what was typed",
+        ),
+        pytest.param(
+            "x = c<cursor>\n",
+            "x = ca<cursor>\n",
+            2,
+            "call(1)",
+            "x = call(1)\n",
+            id="from before it",
+        ),
+    ],
+)
+def test_a_suggestion_told_in_the_text_before_typing(
+    before: str, now: str, starts: int, text: str, expected: str
+) -> None:
+    document, offset = drawn(before)
+    later, cursor_now = drawn(now)
+    edit = Edit(start=cursor_now - starts, end=cursor_now, new_text=text)
+    assert apply(later.text, edit) == expected
+    told = told_before(edit, later, offset, cursor_now)
+    assert told.start <= offset == told.end
+    assert apply(document.text, told) == expected

@@ -1,0 +1,81 @@
+"""What an editor needs to be worked with: a file, the command, and a model that knows one text."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.sourcegraph import Answer, Exchange, Gate
+
+HUMAN = 0.09
+"""Seconds between two keys of somebody who types well."""
+
+Script = Callable[[Exchange], Answer]
+
+
+def continues(start: str, rest: str, *, gate: Gate | None = None, delay: float = 0) -> Script:
+    """A model that knows how one text goes on, and says so wherever `start` has been typed.
+
+    It thinks for `delay` seconds, and what it says of more than `start` waits for the gate: a
+    slow model.
+    """
+
+    def script(exchange: Exchange) -> Answer:
+        before, _, _ = exchange.prompt.partition("<fim_suffix>")
+        for typed in range(len(rest) - 1, -1, -1):
+            if before.endswith(start + rest[:typed]):
+                steps = [gate] if gate and typed else []
+                return Answer(*steps, rest[typed:], delay=delay)
+        return Answer("")
+
+    return script
+
+
+def written(path: Path, text: str, line_end: str = "\n") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.replace("\n", line_end).encode())
+    return path
+
+
+def command(folder: Path) -> Path:
+    """A folder with the command `lsp-completions`, which runs what is tested here.
+
+    Its process is told in the file `pid` beside that folder.
+    """
+    binaries = folder / "bin"
+    binaries.mkdir()
+    script = binaries / "lsp-completions"
+    # -P: not what happens to lie in the folder of the edited file.
+    script.write_text(
+        f"#!/bin/sh\necho $$ > '{folder / 'pid'}'\n"
+        f"export XDG_RUNTIME_DIR='{runtime_folder(folder)}'\n"
+        f'exec "{sys.executable}" -P -m lsp_completions "$@"\n'
+    )
+    script.chmod(0o755)
+    return binaries
+
+
+def runtime_folder(folder: Path) -> Path:
+    """Where the process of the embedded model is found: not that of whoever runs the tests."""
+    runtime = folder / "run"
+    runtime.mkdir(mode=0o700, exist_ok=True)
+    return runtime
+
+
+def wait_until_gone(processes: list[int]) -> None:
+    assert processes
+    deadline = time.monotonic() + 20
+    while any(is_running(pid) for pid in processes):
+        assert time.monotonic() < deadline, "the server outlived its editor"
+        time.sleep(0.05)  # nobody tells when somebody else's process ends
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process still runs; one that nobody has waited for yet does not."""
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        os.kill(pid, 0)
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
