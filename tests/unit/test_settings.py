@@ -514,3 +514,14 @@ def test_no_value_stops_the_server(raw: object) -> None:
     assert all(problem.message.endswith((".", "?")) for problem in problems)
     assert isinstance(settings, Settings)
     hash(settings)
+
+
+def test_switches_of_languages_add_up_and_the_later_word_counts() -> None:
+    settings, problems = resolve(
+        [
+            ("the user", {"languages": {"python": False, "lua": False}}),
+            ("a project", {"languages": {"lua": True, "*": False, "sql": 3}}),
+        ]
+    )
+    assert dict(settings.languages) == {"python": False, "lua": True, "*": False}
+    assert [problem.path for problem in problems] == ["$.languages.sql"]

@@ -313,7 +313,7 @@ async def test_closing_hangs_up() -> None:
 
 
 async def test_the_token_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG")
+    caplog.set_level("DEBUG", logger="lsp_completions")
     async with asking({VERSION: refusal(500, f"no {TOKEN}")}) as it:
         site = await it.site()
         assert caplog.records

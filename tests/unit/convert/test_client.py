@@ -166,3 +166,19 @@ def test_real_editors(
     assert client.markdown
     assert client.name
     assert client.version
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param({"editorPluginInfo": {"name": "copilot.el"}}, True, id="it says its plugin"),
+        pytest.param({"editorInfo": {"name": "Emacs"}}, False, id="its editor alone"),
+        pytest.param({"editorPluginInfo": None}, False, id="null"),
+        pytest.param([], False, id="a list"),
+        pytest.param(None, False, id="no options"),
+    ],
+)
+def test_clients_made_for_copilots_server_run_commands(options: object, expected: bool) -> None:
+    client = read_client({"initializationOptions": options, "capabilities": {}})
+    assert client.speaks_copilot is expected
+    assert client.can_execute_commands is expected

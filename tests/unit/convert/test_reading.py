@@ -15,8 +15,10 @@ from lsp_completions.convert import (
     read_completion,
     read_configuration_change,
     read_execute_command,
+    read_focus,
     read_inline_completion,
     read_open,
+    read_report,
     read_workspace_folders_change,
 )
 from lsp_completions.errors import InvalidParams
@@ -286,10 +288,58 @@ JSON = st.recursive(
 )
 
 
+COMMAND = {"title": "", "command": "lspCompletions.didAcceptCompletion", "arguments": ["a-1"]}
+WHOLE = {"insertText": "x", "range": {"start": place(0, 0), "end": place(0, 0)}}
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        pytest.param({"item": {"command": COMMAND}}, ("a-1", 0), id="stripped to its command"),
+        pytest.param({"item": {**WHOLE, "command": COMMAND}}, ("a-1", 0), id="a whole item"),
+        pytest.param(
+            {"item": {"command": COMMAND}, "acceptedLength": 4}, ("a-1", 4), id="a part of it"
+        ),
+        pytest.param(
+            {"item": {"command": COMMAND}, "acceptedLength": 4.0}, ("a-1", 4), id="as 4.0"
+        ),
+        pytest.param(
+            {"item": {"command": COMMAND}, "acceptedLength": "4"}, ("a-1", 0), id="as a text"
+        ),
+        pytest.param({"item": WHOLE}, (None, 0), id="no command"),
+        pytest.param({"item": {"command": {"arguments": []}}}, (None, 0), id="no id"),
+        pytest.param({"item": {"command": {"arguments": [7]}}}, (None, 0), id="a number as id"),
+        pytest.param({"item": None}, (None, 0), id="no item"),
+        pytest.param({}, (None, 0), id="nothing"),
+    ],
+)
+def test_what_is_told_of_a_suggestion(
+    params: dict[str, Any], expected: tuple[str | None, int]
+) -> None:
+    report = read_report(params)
+    assert (report.identity, report.accepted) == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        pytest.param({"textDocument": {"uri": URI}}, URI, id="a document"),
+        pytest.param({}, None, id="none"),
+        pytest.param(None, None, id="no parameters"),
+        pytest.param({"textDocument": {"uri": 3}}, None, id="a number"),
+    ],
+)
+def test_what_the_user_looks_at(params: object, expected: str | None) -> None:
+    assert read_focus(params) == expected
+
+
 @given(params=JSON)
 def test_whatever_comes_is_read_or_explained(params: object) -> None:
     read_client(params)
     read_configuration_change(params)
+    read_focus(params)
+    with contextlib.suppress(InvalidParams):
+        read_report(params)
     for reader in READERS:
         with contextlib.suppress(InvalidParams):
             reader(params)
