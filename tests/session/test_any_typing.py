@@ -117,9 +117,9 @@ class World:
         self.asked.append(Asked(says, prompt))
         self.streaming += 1
         # Those that have ended may still hang up, or wait for the end of the answer.
-        running = self.generations.running(document_key(self.document.uri))
-        if len(running) > 2 or self.streaming > 5:
-            self.faults.append(AssertionError(f"{len(running)} {self.streaming} streams"))
+        running = len(self.generations.running(document_key(self.document.uri)))
+        if running > 2 or self.streaming > 5:
+            self.faults.append(AssertionError(f"{running} running, {self.streaming} open"))
         try:
             async with asyncio.timeout(TOTAL):
                 async for event in self._events(says):
