@@ -414,7 +414,8 @@ def _so_far(piece: Piece, *, beyond: str) -> Suggestion | None:
     collector = _collector(piece)
     candidate = collector.feed(Chunk(text=piece.said)) or collector.end(cut_off=True)
     suggestion = piece.made_of(candidate)
-    return suggestion if len(suggestion.text) > len(beyond) else None
+    goes_on = suggestion.text.startswith(beyond) and suggestion.text != beyond
+    return suggestion if goes_on else None
 
 
 def _collector(piece: Piece) -> Collector:

@@ -77,7 +77,7 @@ def _assisted(edit: Edit) -> Iterator[Key]:
             typed += len(wanted)
             start = at - len(indent)
             key = Key(start=start, end=at, new=wanted, cursor=start + len(wanted))
-        elif character in PAIRS and _closes_here(text, at, character):
+        elif character in PAIRS and _closes_here(text, at, character, edit.language):
             key = Key(start=at, end=at, new=character + PAIRS[character], cursor=at + 1)
             closed = PAIRS[character] + closed
         else:
@@ -94,7 +94,9 @@ def _step(closed: str) -> str:
     return closed[: white + 1]
 
 
-def _closes_here(text: str, at: int, character: str) -> bool:
+def _closes_here(text: str, at: int, character: str, language: str) -> bool:
+    if character == "'" and language == "rust":
+        return False  # a lifetime
     following, before = text[at : at + 1], text[max(0, at - 1) : at]
     if following and not following.isspace() and following not in ")]}":
         return False

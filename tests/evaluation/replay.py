@@ -16,6 +16,7 @@ from tests.evaluation.virtual_time import run
 
 THINKS = (0.4, 1.5)  # seconds, before a new line
 SERVER = "this server"
+CLOSERS = ")]}\"'` \n"
 
 
 def ours(oracle: Oracle, editor: type[Editor]) -> Service:
@@ -221,8 +222,13 @@ def fitting(shown: str, rest: str) -> bool:
 
 
 def flickers(before: str, now: str) -> bool:
-    """Whether other text took the place of this, or none; it may grow, or end before a bracket."""
-    return before != "" and (not now or not (before.startswith(now) or now.startswith(before)))
+    """Whether other text took the place of this, or none.
+
+    It may grow, and end before brackets that the editor has closed by itself.
+    """
+    if not before.strip(CLOSERS):
+        return False
+    return not now or not (before.startswith(now) or now.startswith(before))
 
 
 def agreement(shown: str, rest: str) -> int:

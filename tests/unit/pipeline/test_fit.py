@@ -324,6 +324,13 @@ INDENTATION = [
     ),
     pytest.param(
         "python",
+        "class A:\n    def f(self):\n        return 1\n\n  <cursor>\n",
+        "  def g(self):\n        return 2\n",
+        "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n",
+        id="half of the depth that is still to come",
+    ),
+    pytest.param(
+        "python",
         "def f():\n    while <cursor>\n",
         "    while a:\n        b()\n",
         "def f():\n    while a:\n        b()\n",
