@@ -168,6 +168,13 @@ async def complete(
         )
         return Piece(place=place, generation=generation)
 
+    def ask_beside() -> Piece | None:
+        """Ask once more while a stream is silent, where all that allowed the first still holds."""
+        kept = permission is not None and permission.why_kept_back(provider) is not None
+        if kept or request.current() is None or not generations.back_off.is_well(provider.host):
+            return None
+        return memory.add(ask())
+
     # What is typed now usually fits what a model has said, or is about to say.
     silent: Generation | None = None
     for _ in range(MOST_ATTEMPTS):
@@ -206,7 +213,7 @@ async def complete(
             piece, suggestion, typed = await first_known(
                 pieces,
                 place,
-                ask_again=None if alone else lambda: memory.add(ask()),
+                ask_again=None if alone else ask_beside,
                 patience=OVERDUE * (generations.usual_wait(provider) or USUAL_WAIT),
                 enough_at=began + ENOUGH_AFTER,
                 ends=ends,
@@ -251,7 +258,8 @@ async def complete(
             [ask(livelier(provider)) for _ in range(how_many)],
             enough_at=_now() + ENOUGH_AFTER,
         )
-    piece.shown = True
+    # A menu's entry may never have been looked at.
+    piece.shown |= request.follow_typing
     # A menu has its own ways to choose, and other sources beside us.
     suggestions = (suggestion, *(piece.others if request.follow_typing else ()))
     edits = [edit for each in suggestions if (edit := rest_of(each, typed, place)) is not None]
@@ -319,7 +327,7 @@ async def first_known(
     pieces: Sequence[Piece],
     place: Place,
     *,
-    ask_again: Callable[[], Piece] | None,
+    ask_again: Callable[[], Piece | None] | None,
     patience: float,
     enough_at: float,
     ends: float | None,
@@ -355,7 +363,9 @@ async def first_known(
             if not done and again_at is not None and ask_again is not None:
                 again_at = None
                 if not any(piece.said for piece, _ in tasks.values()):
-                    begin(ask_again())
+                    another = ask_again()
+                    if another is not None:
+                        begin(another)
             for task in done:
                 piece, typed = tasks.pop(task)
                 try:

@@ -9,6 +9,7 @@ import pytest
 
 from lsp_completions.cache import Place
 from lsp_completions.completer import ENOUGH_AFTER
+from lsp_completions.errors import RateLimited
 from lsp_completions.generations import LINES_AHEAD, LINGER, UNWANTED
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Skipped, SkipReason, Suggested
@@ -274,5 +275,39 @@ def test_requests_of_several_documents_do_not_push_each_other_out_in_turn() -> N
         outcomes = await asyncio.gather(*asked[2:])
         assert all(isinstance(outcome, Suggested) for outcome in outcomes)
         await desks[0].generations.aclose()
+
+    in_virtual_time(test())
+
+
+@pytest.mark.parametrize("failed", [False, True], ids=["all is well", "another failed meanwhile"])
+def test_nobody_is_asked_beside_a_silent_stream_after_a_refusal(failed: bool) -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        desk.asks()
+        await desk.stream()
+        desk.types("ca")
+        asked = desk.asks()
+        await settled()
+        if failed:
+            host = desk.provider.host
+            desk.generations.back_off.attempt(host).failed(RateLimited("too many"))
+        await asyncio.sleep(3)
+        assert len(desk.streams) == (1 if failed else 2)
+        asked.cancel()
+        await desk.generations.aclose()
+
+    in_virtual_time(test())
+
+
+def test_what_only_a_menu_showed_is_shown_at_once_when_asked_by_hand() -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        asked = desk.asks(follow_typing=False)
+        stream = await desk.stream()
+        stream.says("1\n")
+        stream.ends()
+        await asked
+        assert await desk.sees(by_hand=True) == "x = 1\n"
+        assert len(desk.streams) == 1
 
     in_virtual_time(test())
