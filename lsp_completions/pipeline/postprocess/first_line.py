@@ -44,13 +44,11 @@ def _indented_once(text: str, context: CursorContext) -> str:
         return text[1:] if is_stray else text
     here = width_of(context.line_prefix, context)
     meant = width_of(extra, context)
-    # Whoever indents by hand stands in the middle of a step for a moment.
-    between = here % width_of(context.indent_unit, context) != 0
-    if (
-        meant == here
-        and not between
-        and not (above is not None and opens_block(above, context.language))
-    ):
+    step = width_of(context.indent_unit, context)
+    if here % step != 0 and width % step == 0:
+        # Whoever indents by hand stands in the middle of a step for a moment.
+        return text
+    if meant == here and not (above is not None and opens_block(above, context.language)):
         # The cursor's own indentation said again, whatever is as deep as both together.
         return text[len(extra) :]
     if width in expected or text.lstrip().startswith("*"):
