@@ -261,6 +261,8 @@ class CompletionServer(Server):
     def did_open(self, document: Document) -> None:
         """Remember a document's text, and whether it may be sent."""
         self.documents.open(document)
+        # It may have been open already, with another text.
+        self.memory.changed(document_key(document.uri), document)
         self.gate.judge(document.uri)
         self._look_for_changes()
 

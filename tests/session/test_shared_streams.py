@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Event
 from tests.evaluation.virtual_time import run
 from tests.support.cursor import apply
+from tests.support.desk import PROVIDER, Stream
 from tests.support.desk import Desk as AnyDesk
-from tests.support.desk import Stream
 
 
 class Desk(AnyDesk):
@@ -309,5 +310,22 @@ def test_what_only_a_menu_showed_is_shown_at_once_when_asked_by_hand() -> None:
         await asked
         assert await desk.sees(by_hand=True) == "x = 1\n"
         assert len(desk.streams) == 1
+
+    in_virtual_time(test())
+
+
+def test_who_took_over_from_a_provider_is_not_asked_the_same_again() -> None:
+    async def test() -> None:
+        desk = Desk("x = <cursor>\n")
+        desk.asks()
+        await desk.stream()
+        (generation,) = desk.generations._running
+        other = replace(PROVIDER, api_version=1)
+        generation.provider = desk.generations._instead[PROVIDER] = other
+        asked = desk.asks()
+        await settled()
+        assert len(desk.streams) == 1
+        asked.cancel()
+        await desk.generations.aclose()
 
     in_virtual_time(test())

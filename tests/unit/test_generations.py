@@ -294,3 +294,19 @@ async def test_of_a_reply_only_the_code_counts_and_not_what_was_taken_back() -> 
     assert generation.said == "pass"
     assert generation.taken_back == 1
     assert generation.said_all
+
+
+async def test_only_the_oldest_of_the_prompts_given_up_is_read_on() -> None:
+    streams = [Stream(silent=True) for _ in range(3)]
+    started = iter(streams)
+    generations = Generations(lambda request: next(started)(request))
+    provider = Words(finishes_reading=True)
+    for typed in ("x", "xy", "xyz"):
+        prompt = Prompt(text=typed, prefix=typed)
+        generation = generations.start(provider, prompt, max_tokens=8)
+        await asyncio.sleep(0)
+        generation.close()
+    async with asyncio.timeout(20):
+        await streams[1].closed.wait()
+    assert [stream.closed.is_set() for stream in streams] == [False, True, False]
+    await generations.aclose()
