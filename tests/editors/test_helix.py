@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.at_work import HUMAN, Script, command, continues, wait_until_gone, written
+from tests.support.at_work import (
+    HUMAN,
+    THINKS,
+    Script,
+    command,
+    continues,
+    wait_until_gone,
+    written,
+)
 from tests.support.helix import executable
 from tests.support.neovim import own_folders
 from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
@@ -27,7 +35,6 @@ pytestmark = pytest.mark.skipif(
 LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
 )
-THINKS = 0.15  # seconds until the model's first words
 
 ESCAPE, ENTER, TAB = "\x1b", "\r", "\t"
 

@@ -19,10 +19,18 @@ from typing import Any
 import pytest
 
 from tests.support import picture
-from tests.support.at_work import Script, command, continues, wait_until_gone, written
+from tests.support.at_work import (
+    HUMAN,
+    THINKS,
+    Script,
+    command,
+    continues,
+    wait_until_gone,
+    written,
+)
 from tests.support.llama_server import model_file
 from tests.support.neovim import Neovim, Version, executable, running_neovim
-from tests.support.sourcegraph import TOKEN, Gate, StandIn, running_stand_in
+from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
@@ -66,6 +74,7 @@ def setups(*chosen: Setup) -> pytest.MarkDecorator:
 
 
 EACH_SETUP = setups(*Setup)
+BLOCK = "(\n        items,\n        tax,\n    )"
 LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
 )
@@ -78,6 +87,7 @@ class Editing:
     neovim: Neovim
     path: Path
     line_end: str
+    instance: StandIn | None = None
 
     def take_ghost(self, text: str) -> None:
         """Wait for the ghost text, and take it with one key."""
@@ -194,7 +204,7 @@ class Desk:
             it.neovim.lua("vim.cmd.edit(...)", str(path))
             it.neovim.lua(f"vim.cmd('set completeopt&') {documented(config) if config else ''}")
             attached_servers(it.neovim)
-            yield Editing(it.neovim, path, line_end)
+            yield Editing(it.neovim, path, line_end, it.instance)
             it.neovim.type("<Esc>")
             it.neovim.lua("vim.cmd('%bwipeout!')")
             it.settle()
@@ -451,6 +461,65 @@ class TestTypedThrough:
                 person.neovim.wait_for_ghost(rest[typed:])
             person.take_ghost(rest[3:])
             assert person.saved() == row.saved
+
+
+class TestAtHumanSpeed:
+    """Keys come as fast as a person types, and the model takes its time."""
+
+    TEXT = "def sum_of(items):\n    tax = 1\n"
+    WORD = "calculate_totals"
+
+    @EACH_SETUP
+    @LINE_ENDS
+    @pytest.mark.parametrize(
+        "more", [pytest.param("(items)", id="one line"), pytest.param(BLOCK, id="several lines")]
+    )
+    def test_a_word_is_typed_through_its_suggestion(
+        self, desk: Desk, setup: Setup, more: str, line_end: str
+    ) -> None:
+        says = self.WORD + more
+        script = continues("    ", says, delay=THINKS)
+        with desk.editing(setup, script, self.TEXT, line_end=line_end) as person:
+            neovim, instance = person.neovim, person.instance
+            assert instance is not None
+            asked = len(instance.completions)
+            neovim.type("Go")
+            neovim.type(self.WORD[:3], pace=HUMAN)
+            neovim.wait_for_ghost(says[3:])
+            seen = []
+            for typed in range(4, len(self.WORD) + 1):
+                neovim.type(self.WORD[typed - 1], pace=HUMAN)
+                ghost = neovim.screen.ghost
+                assert ghost in ("", says[typed:])
+                seen.append(ghost != "")
+            requests = len(instance.completions) - asked
+            print(f"{requests} requests, on the screen after {sum(seen)} of {len(seen)} keys")
+            assert requests <= 4
+            person.take_ghost(says[len(self.WORD) :])
+            assert person.saved() == f"{self.TEXT}    {says}\n"
+
+    @EACH_SETUP
+    def test_what_is_typed_differs_from_the_suggestion(self, desk: Desk, setup: Setup) -> None:
+        first = continues("    ", f"{self.WORD}(items)", delay=THINKS)
+        second = continues("    calcium", "_in(items)", delay=THINKS)
+
+        def script(exchange: Exchange) -> Answer:
+            return (second if "calciu" in exchange.prompt else first)(exchange)
+
+        with desk.editing(setup, script, self.TEXT) as person:
+            assert person.instance is not None
+            asked = len(person.instance.completions)
+            person.neovim.type("Go")
+            person.neovim.type("calc", pace=HUMAN)
+            person.neovim.wait_for_ghost("ulate_totals(items)")
+            for key in "ium":
+                person.neovim.type(key, pace=HUMAN)
+                ghost = person.neovim.screen.ghost
+                # Neovim's own shows the old one until the next is there.
+                assert setup is Setup.BUILT_IN or ghost in ("", "_in(items)")
+            person.take_ghost("_in(items)")
+            print(f"{len(person.instance.completions) - asked} requests")
+            assert person.saved() == f"{self.TEXT}    calcium_in(items)\n"
 
 
 @EACH_SETUP

@@ -25,10 +25,15 @@ EDITORS_WITHOUT_CR = {"Eglot", "emacs", "kate", ""}
 
 def messages_of(session: Path) -> Iterator[dict[str, Any]]:
     """What the editor sent."""
+    return (message for _, message in timed_messages_of(session))
+
+
+def timed_messages_of(session: Path) -> Iterator[tuple[float, dict[str, Any]]]:
+    """What the editor sent, and when, in seconds."""
     for line in session.read_text(encoding="utf-8").split("\n"):
         record = json.loads(line) if line else {}
         if record.get("dir") == "c2s" and isinstance(record.get("msg"), dict):
-            yield record["msg"]
+            yield record.get("t", 0), record["msg"]
 
 
 def replayed(session: Path) -> tuple[Client, dict[str, Document], int]:

@@ -10,6 +10,8 @@ from tests.support.sourcegraph import Answer, Exchange, Gate
 
 HUMAN = 0.09
 """Seconds between two keys of somebody who types well."""
+THINKS = 0.15
+"""Seconds until the first words of a model that many use at once."""
 
 Script = Callable[[Exchange], Answer]
 

@@ -228,12 +228,12 @@ class Neovim:
         """Run Lua inside Neovim."""
         return self.call("nvim_exec_lua", code, arguments)
 
-    def type(self, keys: str) -> None:
+    def type(self, keys: str, *, pace: float | None = None) -> None:
         """Press keys one by one, as a person does; special ones are written `<Tab>`."""
         for key in KEYS.findall(keys):
             self.call("nvim_input", "<lt>" if key == "<" else key)
             # Neovim waits for a pause in typing before it asks: keys without one would be a paste.
-            time.sleep(self.pace)
+            time.sleep(self.pace if pace is None else pace)
 
     def wait_for(
         self, what: str, condition: Callable[[], Value | None], timeout: float = 20
