@@ -109,6 +109,8 @@ class Piece:
     """`None` while it is not known."""
     early: bool = False
     """Whole lines were shown before all was said, or could have been: they are enough by now."""
+    told: Suggestion | None = None
+    """Whole lines that were shown before all was said."""
     shown: bool = False
     others: tuple[Suggestion, ...] = ()
     """What else the model would say, where the user wanted to know."""
@@ -197,8 +199,21 @@ class Piece:
 
     def settle(self, suggestion: Suggestion) -> None:
         """This is the suggestion; what the model says after it is kept for when it is accepted."""
-        self.suggestion = suggestion
+        self.suggestion = suggestion = self.grown(suggestion)
         self.keep_ahead_of(suggestion)
+
+    def tell(self, suggestion: Suggestion) -> Suggestion:
+        """Whole lines are shown before all is said; returns them."""
+        self.early = True
+        self.told = suggestion = self.grown(suggestion)
+        self.keep_ahead_of(suggestion)
+        return suggestion
+
+    def grown(self, suggestion: Suggestion) -> Suggestion:
+        """A suggestion that goes on from what was shown already, which stays as it was."""
+        if self.told is not None and not suggestion.text.startswith(self.told.text):
+            return self.told
+        return suggestion
 
     def keep_ahead_of(self, suggestion: Suggestion) -> None:
         """Keep what the model says after this, within bounds."""
@@ -368,9 +383,7 @@ async def _known(
             early = piece.generation.provider.shows_early
             late = early and (piece.early or (enough_at is not None and _now() >= enough_at))
             if late and (suggestion := _so_far(piece, beyond=typed)) is not None:
-                piece.early = True
-                piece.keep_ahead_of(suggestion)
-                return suggestion
+                return piece.tell(suggestion)
             try:
                 soon = enough_at if early and not late else None
                 async with asyncio.timeout_at(_first_of(soon, ends)):
@@ -378,9 +391,7 @@ async def _known(
             except TimeoutError:
                 if ends is not None and _now() >= ends:
                     if early and (suggestion := _so_far(piece, beyond=typed)) is not None:
-                        piece.early = True
-                        piece.keep_ahead_of(suggestion)
-                        return suggestion
+                        return piece.tell(suggestion)
                     raise
     if not piece.may_go_on(typed):
         raise Diverged

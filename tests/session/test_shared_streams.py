@@ -329,3 +329,24 @@ def test_who_took_over_from_a_provider_is_not_asked_the_same_again() -> None:
         await desk.generations.aclose()
 
     in_virtual_time(test())
+
+
+def test_what_was_shown_for_want_of_time_stays_as_it_was_when_the_rest_comes() -> None:
+    async def test() -> None:
+        desk = Desk("x = 1;\n  {\n      <cursor>\n", language="javascript")
+        asked = desk.asks()
+        stream = await desk.stream()
+        stream.says("{\n    g(1);\n")
+        await asyncio.sleep(ENOUGH_AFTER + 0.1)
+        before = await asked
+        assert isinstance(before, Suggested)
+        stream.says("    h(2);\n}\n")
+        stream.ends()
+        await settled()
+        desk.types("{")
+        after = await desk.asks()
+        assert isinstance(after, Suggested)
+        assert after.edits[0].new_text.startswith(before.edits[0].new_text[1:])
+        assert len(desk.streams) == 1
+
+    in_virtual_time(test())
