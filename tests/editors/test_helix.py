@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from tests.support import picture
 from tests.support.at_work import (
     HUMAN,
     THINKS,
@@ -27,6 +28,8 @@ from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, ru
 from tests.support.terminal import Terminal, running_in_terminal
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "helix"
+PICTURE = FOLDER / "menu.png"
+WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
 pytestmark = pytest.mark.skipif(
     executable() is None,
@@ -81,7 +84,14 @@ class Editing:
 
 @contextmanager
 def editing(
-    folder: Path, script: Script, text: str, *, line_end: str = "\n", leaves: bool = True
+    folder: Path,
+    script: Script,
+    text: str,
+    *,
+    name: str = "work.py",
+    line_end: str = "\n",
+    size: tuple[int, int] = (80, 24),
+    leaves: bool = True,
 ) -> Iterator[Editing]:
     """Helix with `text` in a file, the server attached to it, and a model that says `script`.
 
@@ -101,7 +111,7 @@ def editing(
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
-    path = written(folder / "work" / "work.py", text, line_end)
+    path = written(folder / "work" / name, text, line_end)
     with running_stand_in(script) as instance:
         environment = {
             **own_folders(home),
@@ -111,7 +121,10 @@ def editing(
         }
         log = home / ".cache" / "helix" / "helix.log"
         with running_in_terminal(
-            [program, "-v", str(path)], folder=path.parent, environment=environment
+            [program, "-v", str(path)],
+            folder=path.parent,
+            environment=environment,
+            size=size,
         ) as helix:
             helix.wait_for(
                 "the server attached",
@@ -318,3 +331,35 @@ def test_a_refused_entry_leaves_the_text_alone(tmp_path: Path) -> None:
 def test_the_server_leaves_with_a_killed_editor(tmp_path: Path) -> None:
     with editing(tmp_path, continues("never typed", "!"), ITEMS, leaves=False) as person:
         person.helix.kill()
+
+
+def test_a_picture_for_people(tmp_path: Path) -> None:
+    text = """from dataclasses import dataclass
+
+
+@dataclass
+class Item:
+    name: str
+    price: float
+
+
+def total(items: list[Item]) -> float:
+    subtotal = 0.0
+"""
+    says = "for item in items:\n        subtotal += item.price\n    return subtotal\n"
+    with editing(tmp_path, continues("    ", says), text, name="shop.py", size=(96, 18)) as person:
+        person.insert("geglo")
+        person.type("fo")
+        person.helix.wait_for_text("for item in items: …")
+        person.helix.type(TAB)
+        person.helix.wait_for(
+            "the preview", lambda: person.helix.screen.text.count("subtotal +=") == 2
+        )
+        screen = person.helix.screen
+        paper = screen.rows[0][0].style.background
+        assert paper is not None
+        screen = replace(screen, background=paper)
+        image = picture.draw(screen, title="shop.py — hx")
+        assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 10
+        if WRITE_PICTURES:
+            image.save(PICTURE, optimize=True)
