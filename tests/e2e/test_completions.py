@@ -3,6 +3,7 @@
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -393,6 +394,31 @@ def test_a_slow_model_does_not_hold_up_the_menu() -> None:
         editor.says(Gate(), "late")
         result = editor.client.result(MENU, editor.open("x = <cursor>\n"))
         assert result == {"isIncomplete": True, "items": []}
+
+
+def test_where_nothing_waits_for_a_menu_it_comes_late_or_gives_way_to_the_next() -> None:
+    for editor in running_editor(
+        HELIX, clientInfo={"name": "helix"}, initializationOptions={"menuDeadline": 0.001}
+    ):
+        gate = Gate()
+        editor.says(gate, "late")
+        asked = editor.client.send(MENU, editor.open("x = <cursor>\n"))
+        editor.instance.wait_until(partial(getattr, editor.instance, "streaming"))
+        gate.open()
+        (item,) = editor.client.take(asked)["result"]["items"]
+        assert item["label"] == "late"
+
+        gate = Gate()
+        editor.says(gate, "later")
+        at = editor.open("y = <cursor>\n")
+        asked = editor.client.send(MENU, at)
+        editor.instance.wait_until(partial(getattr, editor.instance, "streaming"))
+        at = editor.type(at, "la")
+        assert editor.client.take(asked)["result"] == {"isIncomplete": True, "items": []}
+        asked = editor.client.send(MENU, at)
+        gate.open()
+        (item,) = editor.client.take(asked)["result"]["items"]
+        assert item["textEdit"]["newText"] == "later"
 
 
 def test_at_its_deadline_the_menu_gets_the_lines_that_are_there() -> None:

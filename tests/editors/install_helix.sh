@@ -1,7 +1,7 @@
 #!/bin/bash
-# Prints the path of Helix; the only line on stdout.
+# Prints the path of Helix 25.07 or later; the only line on stdout.
 #
-# The one on PATH serves if it starts. Otherwise Debian's package of its unstable suite is unpacked, with every
+# The one on PATH serves if it is recent enough. Otherwise Debian's package of its unstable suite is unpacked, with every
 # library it needs, into ${XDG_CACHE_HOME:-~/.cache}/lsp-completions-ci: the system's packages stay as they are.
 # A second run finds it there. INSTALL_HELIX_SUITE names another suite.
 set -euo pipefail
@@ -14,8 +14,11 @@ wrapper=$root/helix
 log=$root.log
 
 is_helix() {
-  # `hx` is also the name of a hex editor.
-  command -v "$1" >/dev/null && "$1" --version 2>/dev/null </dev/null | grep -q '^helix '
+  # 25.07 is the first that asks again for a list that is not complete. `hx` is also the name of a hex editor.
+  local version
+  command -v "$1" >/dev/null || return
+  version=$("$1" --version 2>/dev/null </dev/null | sed -n 's/^helix \([0-9]*\)\.\([0-9]*\).*/\1\2/p')
+  [ "${version:-0}" -ge 2507 ]
 }
 
 if is_helix hx; then
@@ -38,5 +41,5 @@ export HELIX_RUNTIME
 exec '$root/usr/lib/hx/hx' "\$@"
 SCRIPT
 chmod +x "$wrapper"
-is_helix "$wrapper" || fail "the Helix unpacked from $suite does not start"
+is_helix "$wrapper" || fail "the Helix unpacked from $suite does not start, or is too old"
 echo "$wrapper"

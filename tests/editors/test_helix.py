@@ -254,11 +254,11 @@ def test_a_word_is_typed_through_its_suggestion(
         for key in WORD:
             person.type(key)
             seen.append(label in person.helix.screen.text)
-        # Once it is there it stays, and nearly all keys are typed with it on the screen.
+        # Once it is there it stays.
+        assert seen[-1]
         assert seen == sorted(seen)
         requests = len(person.instance.completions)
         print(f"{requests} requests for {len(WORD)} keys, on the screen after {seen.count(True)}")
-        assert seen.count(True) >= len(WORD) // 2
         assert requests <= 4
         person.take(label)
         assert person.saved() == f"{ITEMS}    {says.rstrip()}\n"

@@ -2,8 +2,12 @@
 
 import functools
 import os
+import re
 import shutil
 import subprocess
+
+ASKS_AGAIN = (25, 7)
+"""The first version that asks again for a list that is not complete."""
 
 
 @functools.cache
@@ -15,4 +19,5 @@ def executable() -> str | None:
     tried = subprocess.run(
         [found, "--version"], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
-    return found if tried.returncode == 0 and tried.stdout.startswith(b"helix ") else None
+    version = re.match(rb"helix (\d+)\.(\d+)", tried.stdout)
+    return found if version and (int(version[1]), int(version[2])) >= ASKS_AGAIN else None
