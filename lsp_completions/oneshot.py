@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lsp_completions.backend import Backend
-from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.completer import complete
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.model_loading import LONGEST, ModelLoading
@@ -20,6 +20,7 @@ from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Sugge
 from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import Request, at_hand
 from lsp_completions.settings import Settings
 from lsp_completions.sharing.context_filters import ContextFilters
 from lsp_completions.sharing.gate import Gate, Permission

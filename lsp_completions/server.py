@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcException
 from lsp_completions import __version__, convert, signed_in
 from lsp_completions.backend import Backend
 from lsp_completions.cache import Memory
-from lsp_completions.completer import Request, Selection, complete
+from lsp_completions.completer import complete
 from lsp_completions.configuration import (
     SECTION,
     config_file,
@@ -50,6 +50,7 @@ from lsp_completions.pipeline.uris import display_path, document_key, every_path
 from lsp_completions.protocol import Server
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import Request, Selection
 from lsp_completions.session import Documents, Shown, Suggestions, TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, Trigger, keys
 from lsp_completions.sharing.context_filters import ContextFilters

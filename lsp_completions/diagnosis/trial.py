@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
-from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.completer import complete
 from lsp_completions.diagnosis.of_a_completion import completion_step
 from lsp_completions.diagnosis.steps import Step
 from lsp_completions.errors import CompletionsError, TimedOut
@@ -13,6 +13,7 @@ from lsp_completions.generations import Generations
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome
 from lsp_completions.providers.base import Event, HttpRequest, Provider
+from lsp_completions.request import Request, at_hand
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import trustme
 
-from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.completer import complete
 from lsp_completions.errors import CompletionsError
 from lsp_completions.generations import Generations
 from lsp_completions.kinds import Secret
@@ -27,6 +27,7 @@ from lsp_completions.local_model.files import is_available
 from lsp_completions.pipeline.document import Document
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import Request, at_hand
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.leaks import found, fresh

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lsp_completions.completer import Request, complete
+from lsp_completions.completer import complete
 from lsp_completions.errors import ConfigurationError, LocalModelFailed
 from lsp_completions.generations import Generations
 from lsp_completions.local_model import client as local_model
@@ -31,6 +31,7 @@ from lsp_completions.pipeline.templates import family_of
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.llama_cpp import FIELDS
 from lsp_completions.providers.local import Local
+from lsp_completions.request import Request
 from lsp_completions.settings import Settings
 from lsp_completions.stdio import watch
 from lsp_completions.transport import Timeouts, Transport

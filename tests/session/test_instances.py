@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from lsp_completions.backend import Backend
-from lsp_completions.completer import Request, complete
+from lsp_completions.completer import complete
 from lsp_completions.errors import ConfigurationError, ProviderError, Refused, SwitchedOff
 from lsp_completions.generations import Generations
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import Request
 from lsp_completions.settings import Settings, resolve
 from lsp_completions.site import LASTS, OFF_LASTS, Sites
 from lsp_completions.transport import Timeouts, Transport

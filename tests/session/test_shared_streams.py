@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from lsp_completions.asker import ENOUGH_AFTER
 from lsp_completions.cache import Place
-from lsp_completions.completer import ENOUGH_AFTER
 from lsp_completions.errors import RateLimited
 from lsp_completions.generations import LINES_AHEAD, LINGER, UNWANTED
 from lsp_completions.pipeline.document import Document

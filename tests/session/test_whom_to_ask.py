@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.completer import complete
 from lsp_completions.errors import Refused
 from lsp_completions.generations import Generations
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import Request, at_hand
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.sourcegraph import TOKEN, Answer, Rules, StandIn

@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncGenerator
 
 from lsp_completions.cache import Memory
-from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.completer import complete
 from lsp_completions.generations import Generations
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
@@ -13,6 +13,7 @@ from lsp_completions.pipeline.outcome import Outcome, Suggested
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import Request, at_hand
 from lsp_completions.session import Shown
 from lsp_completions.settings import Settings
 from tests.support.cursor import apply, cursor

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from lsp_completions.completer import Request, at_hand, complete
+from lsp_completions.completer import complete
 from lsp_completions.errors import (
     Interrupted,
     NotAuthorized,
@@ -31,6 +31,7 @@ from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 from lsp_completions.providers.choice import provider_for
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.local import Local
+from lsp_completions.request import Request, at_hand
 from lsp_completions.settings import Settings, resolve
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.cursor import apply, cursor
