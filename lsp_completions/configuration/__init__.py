@@ -14,6 +14,7 @@ from lsp_completions.configuration.sources import Kind, Layer, Source
 from lsp_completions.configuration.toml_file import UnreadableFile, read_toml
 from lsp_completions.credentials import src_cli
 from lsp_completions.credentials.logins import Logins
+from lsp_completions.kinds import NOT_READ
 from lsp_completions.settings import Problem
 
 NAME = "lsp-completions"
@@ -60,11 +61,13 @@ def load_user_layers(
         problems.append(problem)
 
     file = config_file(folder)
+    source = Source(name=str(file), kind=Kind.OWN, path=file)
     try:
         if (read := read_toml(file)) is not None:
-            layers.append(Layer(Source(name=str(file), kind=Kind.OWN, path=file), section(read)))
+            layers.append(Layer(source, section(read)))
     except UnreadableFile as error:
-        problems.append(Problem(path="$", message=str(error), source=str(file)))
+        layers.append(_unknown(source))
+        problems.append(_problem(error, file))
 
     for name, values in src_cli.in_environment(environment):
         source = Source(name=name, kind=Kind.OWN, place="the environment")
@@ -78,12 +81,13 @@ def project_layers(roots: Iterable[str]) -> tuple[list[Layer], list[Problem]]:
     layers: list[Layer] = []
     problems: list[Problem] = []
     for file in project_files(roots):
+        source = Source(name=str(file), kind=Kind.PROJECT, path=file)
         try:
             if (read := read_project_file(file)) is not None:
-                source = Source(name=str(file), kind=Kind.PROJECT, path=file)
                 layers.append(Layer(source, section(read)))
         except UnreadableFile as error:
-            problems.append(Problem(path="$", message=str(error), source=str(file)))
+            layers.append(_unknown(source))
+            problems.append(_problem(error, file))
     return layers, problems
 
 
@@ -126,3 +130,12 @@ def section(raw: object) -> object:
     if SECTION in raw:
         return nested
     return {key: value for key, value in raw.items() if key not in OTHERS}
+
+
+def _unknown(source: Source) -> Layer:
+    """What a file says that cannot be read: it may have kept anything back."""
+    return Layer(source, {"exclude": [NOT_READ]})
+
+
+def _problem(error: UnreadableFile, file: Path) -> Problem:
+    return Problem(path="$", message=f"{error} Until then nothing is sent.", source=str(file))

@@ -543,6 +543,26 @@ def test_settings_come_from_the_file_the_environment_and_the_editor(tmp_path: Pa
 # ---- what is not sent
 
 
+def test_as_long_as_a_settings_file_cannot_be_read_nothing_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "lsp-completions").mkdir()
+    file = tmp_path / "lsp-completions" / "config.toml"
+    file.write_text('exclude = ["*.py"\n')
+    for editor in running_editor(NEOVIM, {"XDG_CONFIG_HOME": str(tmp_path)}):
+        said = editor.client.expect("window/showMessage")["message"]
+        assert "is not TOML" in said
+        assert "nothing is sent" in said
+        at = editor.open("x = <cursor>\n")
+        assert editor.client.result(INLINE, at) == {"items": []}
+        assert not editor.instance.completions
+        file.write_text('exclude = ["*.sql"]\n')
+        at = editor.open("y = <cursor>\n")
+        # The file is read beside the first question.
+        for _ in range(50):
+            if items := editor.client.result(INLINE, at)["items"]:
+                break
+        assert [item["insertText"] for item in items] == ["pass"]
+
+
 @pytest.mark.parametrize(
     ("uri", "sent"),
     [

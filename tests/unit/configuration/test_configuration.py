@@ -9,6 +9,7 @@ from lsp_completions.configuration import (
     section,
 )
 from lsp_completions.configuration.sources import Kind, Layer
+from lsp_completions.kinds import NOT_READ
 from lsp_completions.settings import Menu, resolve
 
 
@@ -49,12 +50,15 @@ def test_nothing_set_is_no_problem(tmp_path: Path) -> None:
         pytest.param('menu = "on"\n'.encode("utf-16"), "is not UTF-8.", id="written by PowerShell"),
     ],
 )
-def test_a_broken_file_is_reported_and_the_rest_is_read(
+def test_a_broken_file_is_reported_and_may_have_kept_anything_back(
     tmp_path: Path, written: bytes, message: str
 ) -> None:
     (tmp_path / "config.toml").write_bytes(written)
     layers, (problem,) = load_user_layers({"SRC_ENDPOINT": "b.example"}, tmp_path)
-    assert named(layers) == [("SRC_ENDPOINT", {"endpoint": "b.example"})]
+    assert named(layers) == [
+        (str(tmp_path / "config.toml"), {"exclude": [NOT_READ]}),
+        ("SRC_ENDPOINT", {"endpoint": "b.example"}),
+    ]
     assert (problem.path, problem.source) == ("$", str(tmp_path / "config.toml"))
     assert problem.message.startswith('The settings file "config.toml" is not ')
     assert message in problem.message
@@ -63,8 +67,9 @@ def test_a_broken_file_is_reported_and_the_rest_is_read(
 def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
     layers, (problem,) = load_user_layers({}, tmp_path)
-    assert layers == []
+    assert named(layers) == [(str(tmp_path / "config.toml"), {"exclude": [NOT_READ]})]
     assert problem.message.startswith('The settings file "config.toml" could not be read: ')
+    assert problem.message.endswith("Until then nothing is sent.")
 
 
 @pytest.mark.parametrize(
