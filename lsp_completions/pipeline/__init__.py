@@ -7,6 +7,7 @@ document     the text of an open document: replaced, never mutated
 languages    one table of languages
 brackets     which brackets, strings and comments are open
 context      the text around the cursor
+anchor       a place known by the text around it, and what was typed there since
 masking      secrets in the text, taken out of what is sent
 surroundings how far lines are indented, and which stand above and below
 balance      whether brackets and quotes have their partners
@@ -21,7 +22,8 @@ prompt       context and excerpts -> what is sent to the model
 replies      the code in what a model that chats says, while it says it
 stream       streamed pieces -> a candidate as soon as it is good enough
 edit         what to replace
-rebase       the same, in the document as it is by now
 postprocess  candidate -> text that fits what stands around the cursor
 outcome      what came of a request; nothing to show is a value
+asking       may a model be asked where the cursor stands?
+rebase       an edit, in the document as it is by now
 """
