@@ -32,7 +32,6 @@ from lsp_completions.settings import Multiline, Settings
 ENOUGH_AFTER = 3.5  # seconds; whole lines are shown by then, however much is still to come
 MOST_ATTEMPTS = 4  # more streams than that are not begun for one request
 KEYS_BEFORE_ASKING = 2  # typed while a stream is silent, before another is asked
-USUAL_WAIT = 0.7  # seconds until the first words, where no stream has told yet
 OVERDUE = 1.5  # times the usual wait; half of all streams take longer than that one itself
 SLOW = 1.0  # seconds
 PAUSE_OF_A_SLOW_ONE = 0.3  # seconds; nearly all keys of a word come sooner
@@ -222,7 +221,7 @@ class Asker:
             pieces,
             place,
             ask_again=None if alone else partial(self._ask_beside, place),
-            patience=OVERDUE * (self._generations.usual_wait(self._provider) or USUAL_WAIT),
+            patience=OVERDUE * self._generations.usual_wait(self._provider),
             enough_at=self._began + ENOUGH_AFTER,
             ends=self._ends,
         )
@@ -323,14 +322,14 @@ def may_ask_ahead(provider: Provider, back_off: BackOff) -> bool:
 
 
 def pause_before(
-    context: CursorContext, provider: Provider, settings: Settings, usual_wait: float | None
+    context: CursorContext, provider: Provider, settings: Settings, usual_wait: float
 ) -> float:
     """How many seconds to wait for another key before a model is asked while the user types."""
     pause = settings.delay
     if pause is None:
         pause = LOCAL_DELAY if provider.finishes_reading else 0.0
     # A slow model cannot keep up with each key; it is asked where people stop to think.
-    if usual_wait is not None and usual_wait > SLOW and context.line_prefix.strip():
+    if usual_wait > SLOW and context.line_prefix.strip():
         pause = max(pause, PAUSE_OF_A_SLOW_ONE)
     return pause
 

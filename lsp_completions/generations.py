@@ -30,6 +30,7 @@ CODE = 12  # characters that a refusal has in common with a prompt by quoting it
 LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with its last text
 # Seconds without a reader: editors that cancel at each key ask again 1 to 205 ms later.
 UNWANTED = 0.3
+USUAL_WAIT = 0.7  # seconds until the first words, where no stream has told yet
 LINES_AHEAD = 5  # whole lines beyond what was suggested, for when that is accepted
 MOST_PER_DOCUMENT = 2
 MOST = 4
@@ -83,7 +84,7 @@ class Generation:
         self._ask = ask
         self._instead = instead
         self._replaced = replaced
-        self._chunks: list[Chunk] = []
+        self._speaks = False  # it answers, be it without a word yet
         self._raw = ""  # all the model has said, with what it puts around its code
         self._context = context
         self._reply = self._reply_reader()
@@ -94,20 +95,6 @@ class Generation:
         self._news = asyncio.Event()
         self._attempt = back_off.attempt(provider.host)
         self.task = asyncio.create_task(self._own(), name="generation")
-
-    async def chunk(self, index: int) -> Chunk | None:
-        """The chunk with this index, waiting for it; `None` after the last one.
-
-        Raises what ended the stream early, once all that came before has been read.
-        """
-        with self.reading():
-            while index >= len(self._chunks):
-                if self.error is not None:
-                    raise self.error
-                if self.ended:
-                    return None
-                await self._news.wait()
-        return self._chunks[index]
 
     async def news(self) -> None:
         """Wait until more was said, or the end."""
@@ -167,7 +154,7 @@ class Generation:
             return
         self._attempt.given_up()
         self._end(why("The request to the provider was given up."))
-        if not self._chunks and self.provider.finishes_reading:
+        if not self._speaks and self.provider.finishes_reading:
             self.abandoned = True
         elif self.finish is not None:
             self._hang_up_soon()
@@ -235,16 +222,16 @@ class Generation:
             async for event in events:
                 if (chunk := self.provider.chunk(event)) is not None:
                     self._take(chunk)
-                if self.abandoned and self._chunks:
+                if self.abandoned and self._speaks:
                     return
                 if self._said_enough():
                     self._end(None if self.finish else SaidEnough("The model had said enough."))
                     return
 
     def _take(self, chunk: Chunk) -> None:
-        if not self._chunks:
+        if not self._speaks:
+            self._speaks = True
             self._attempt.worked()
-        self._chunks.append(chunk)
         new = chunk.text
         if chunk.cumulative:
             if not new.startswith(self._raw):
@@ -284,8 +271,7 @@ class Generation:
         """A refusal may repeat the code it is about; what the provider said ends our sentence."""
         ours, _, said = str(error).partition(": ")
         if said and isinstance(error, Refused | UnexpectedReply):
-            code = [self.prompt.text, self.prompt.prefix, self.prompt.suffix]
-            code += [chunk.text for chunk in self._chunks]
+            code = [self.prompt.text, self.prompt.prefix, self.prompt.suffix, self._raw]
             if not pieces_of(said, CODE).isdisjoint(pieces_of("\n".join(code), CODE)):
                 error.args = (f"{ours}.",)
 
@@ -360,10 +346,10 @@ class Generations:
         for generation in self.running(document):
             generation.close()
 
-    def usual_wait(self, provider: Provider) -> float | None:
-        """The median of the seconds that its last first words took; `None` while not known."""
+    def usual_wait(self, provider: Provider) -> float:
+        """The median of the seconds that its last first words took; a guess while not known."""
         waited = self._waited.get(self.whom(provider))
-        return median(waited) if waited else None
+        return median(waited) if waited else USUAL_WAIT
 
     def _make_room(self, provider: Provider, document: str) -> None:
         alive = [each for each in self._running if not each.ended]
@@ -380,9 +366,13 @@ class Generations:
 
     def _ended(self, generation: Generation) -> None:
         self._running.pop(generation, None)
-        if generation.first_after is not None:
-            waited = self._waited.setdefault(generation.provider, deque(maxlen=9))
-            waited.append(generation.first_after)
+        waited = generation.first_after
+        if waited is None and isinstance(generation.error, GivenUp):
+            # It would have taken longer still, which tells something where that is long already.
+            silent_for = asyncio.get_running_loop().time() - generation.began
+            waited = silent_for if silent_for > self.usual_wait(generation.provider) else None
+        if waited is not None:
+            self._waited.setdefault(generation.provider, deque(maxlen=9)).append(waited)
 
     def whom(self, provider: Provider) -> Provider:
         """Whom to ask in the place of `provider`: itself, or whoever took over when it refused.

@@ -65,11 +65,7 @@ class Collector:
         self._markers = as_tuple(markers)
         self._max_lines = max_lines
         self._max_chars = max_chars
-        self._forget()
-
-    def _forget(self) -> None:
-        self._extent = Extent(self._context, self._mode)
-        self._raw: list[str] = []  # everything, as it came
+        self._extent = Extent(context, mode)
         self._length = 0
         self._lines: list[str] = []  # whole ones, without their ends
         self._spoken: list[str] = []  # those of them that are not blank
@@ -82,19 +78,10 @@ class Collector:
         self._done = False
 
     def feed(self, chunk: Chunk) -> Candidate | None:
-        """Take a piece of text; the candidate when it is good enough, once."""
+        """Take the next piece of text; the candidate when it is good enough, once."""
         if self._done:
             return None
-        text = chunk.text
-        if chunk.cumulative:
-            so_far = "".join(self._raw)
-            if not text.startswith(so_far):
-                # The provider took something back: begin again.
-                self._forget()
-                so_far = ""
-            text = text[len(so_far) :]
-        self._raw.append(text)
-        candidate = self._take(text)
+        candidate = self._take(chunk.text)
         if candidate is None and chunk.finish:
             candidate = self.end(cut_off_by_length=chunk.finish in CUT_OFF)
         return candidate

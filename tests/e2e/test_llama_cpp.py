@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from lsp_completions.errors import NotAuthorized, Refused
-from lsp_completions.generations import Generations
+from lsp_completions.generations import Generation, Generations
 from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
-from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.llama_server import KEY, running_llama_server
+from tests.support.reading import said_by
 
 # A shared machine may have much else to do.
 PATIENT = Timeouts(connect=300, first_event=300, total=300)
@@ -39,41 +39,41 @@ def provider(url: str) -> LlamaCpp:
     return LlamaCpp(url=url, key=Secret(KEY), temperature=0.0)
 
 
-async def said(
+async def answered(
     transport: Transport, provider: Provider, prompt: Prompt = PROMPT, max_tokens: int = 16
-) -> list[Chunk]:
+) -> Generation:
+    """A stream that was read to its end."""
+
     def events(request: HttpRequest) -> AsyncGenerator[Event, None]:
         return transport.events(request, PATIENT)
 
     generation = Generations(events).start(provider, prompt, max_tokens=max_tokens)
-    chunks: list[Chunk] = []
-    while (chunk := await generation.chunk(len(chunks))) is not None:
-        chunks.append(chunk)
-    return chunks
-
-
-def text(chunks: list[Chunk]) -> str:
-    return "".join(chunk.text for chunk in chunks)
+    await said_by(generation)
+    return generation
 
 
 async def test_a_model_without_the_tokens_goes_on_from_the_cursor(
     transport: Transport, provider: LlamaCpp
 ) -> None:
-    chunks = await said(transport, provider, replace(PROMPT, stop_sequences=("\n",)))
-    assert text(chunks) == " a + b"
-    assert len(chunks) > 2, "it streams"
-    assert chunks[-1].finish == "stop"
+    generation = await answered(transport, provider, replace(PROMPT, stop_sequences=("\n",)))
+    assert (generation.said, generation.finish) == (" a + b", "stop")
+
+
+async def test_it_streams(transport: Transport, provider: LlamaCpp) -> None:
+    prompt = replace(PROMPT, stop_sequences=("\n",))
+    request = replace(provider, infill=False).request(prompt, max_tokens=16)
+    assert len([event async for event in transport.events(request, PATIENT)]) > 2
 
 
 async def test_all_at_once(transport: Transport, provider: LlamaCpp) -> None:
     prompt = replace(PROMPT, stop_sequences=("\n",))
     whole = replace(provider, infill=False, stream=False)
-    assert await said(transport, whole, prompt) == [Chunk(text=" a + b", finish="stop")]
+    generation = await answered(transport, whole, prompt)
+    assert (generation.said, generation.finish) == (" a + b", "stop")
 
 
 async def test_where_the_limit_cut_it_off(transport: Transport, provider: LlamaCpp) -> None:
-    chunks = await said(transport, provider, max_tokens=2)
-    assert chunks[-1].finish == "length"
+    assert (await answered(transport, provider, max_tokens=2)).finish == "length"
 
 
 async def test_the_end_repeats_no_prompt(transport: Transport, provider: LlamaCpp) -> None:
@@ -84,21 +84,20 @@ async def test_the_end_repeats_no_prompt(transport: Transport, provider: LlamaCp
 
 async def test_another_key(transport: Transport, provider: LlamaCpp) -> None:
     with pytest.raises(NotAuthorized, match="does not accept the API key"):
-        await said(transport, replace(provider, key=Secret("another")))
+        await answered(transport, replace(provider, key=Secret("another")))
 
 
 async def test_a_prompt_that_is_too_long(transport: Transport, provider: LlamaCpp) -> None:
     with pytest.raises(Refused, match="too long"):
-        await said(transport, provider, Prompt(text="x = 1\n" * 500, prefix="x = 1\n" * 500))
+        await answered(transport, provider, Prompt(text="x = 1\n" * 500, prefix="x = 1\n" * 500))
 
 
 async def test_another_path(transport: Transport, provider: LlamaCpp) -> None:
     with pytest.raises(Refused, match="no completions API at"):
-        await said(transport, replace(provider, url=f"{provider.url}/elsewhere"))
+        await answered(transport, replace(provider, url=f"{provider.url}/elsewhere"))
 
 
 async def test_it_speaks_openai_s_api_too(transport: Transport, provider: LlamaCpp) -> None:
     openai = OpenAI(url=provider.url, key=provider.key, temperature=0.0)
-    chunks = await said(transport, openai, replace(PROMPT, stop_sequences=("\n",)))
-    assert text(chunks) == " a + b"
-    assert chunks[-1].finish == "stop"
+    generation = await answered(transport, openai, replace(PROMPT, stop_sequences=("\n",)))
+    assert (generation.said, generation.finish) == (" a + b", "stop")

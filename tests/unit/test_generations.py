@@ -10,7 +10,9 @@ from lsp_completions.pipeline.chats import family_for
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
+from tests.evaluation.virtual_time import run
 from tests.support.cursor import context_of
+from tests.support.reading import finish_of, said_by
 
 PROMPT = Prompt(text="x = ")
 
@@ -69,26 +71,17 @@ class Stream:
             self.closed.set()
 
 
-async def read_all(generations: Generations) -> list[str]:
+async def read_all(generations: Generations) -> str:
     generation = generations.start(Words(), PROMPT, max_tokens=8)
-    texts: list[str] = []
-    while (chunk := await generation.chunk(len(texts))) is not None:
-        texts.append(chunk.text)
+    said = await said_by(generation)
     await generation.task
-    return texts
+    return said
 
 
-async def test_every_reader_gets_every_chunk_from_the_first_on() -> None:
+async def test_every_reader_gets_all_that_was_said() -> None:
     generation = Generations(Stream("a", "", "b")).start(Words(), PROMPT, max_tokens=8)
-
-    async def read() -> list[str]:
-        texts: list[str] = []
-        while (chunk := await generation.chunk(len(texts))) is not None:
-            texts.append(chunk.text)
-        return texts
-
-    assert [*await asyncio.gather(read(), read())] == [["a", "b"], ["a", "b"]]
-    assert await read() == ["a", "b"]
+    assert [*await asyncio.gather(said_by(generation), said_by(generation))] == ["ab", "ab"]
+    assert await said_by(generation) == "ab"
 
 
 @pytest.mark.parametrize(
@@ -107,9 +100,9 @@ async def test_what_ends_a_stream_early_reaches_its_readers(
     error: Exception, expected: str
 ) -> None:
     generation = Generations(Stream("a", error=error)).start(Words(), PROMPT, max_tokens=8)
-    assert await generation.chunk(0) == Chunk(text="a")
     with pytest.raises(ProviderError, match=expected) as raised:
-        await generation.chunk(1)
+        await said_by(generation)
+    assert generation.said == "a"
     assert "secret" not in str(raised.value)
 
 
@@ -122,7 +115,7 @@ async def test_an_event_that_cannot_be_read_ends_the_stream() -> None:
 async def test_closing_wakes_readers_and_hangs_up_once(ticks: int) -> None:
     stream = Stream("a", silent=True)
     generation = Generations(stream).start(Words(), PROMPT, max_tokens=8)
-    reader = asyncio.create_task(generation.chunk(1))
+    reader = asyncio.create_task(said_by(generation))
     for _ in range(ticks):
         await asyncio.sleep(0)
     generation.close()
@@ -137,7 +130,7 @@ async def test_closing_wakes_readers_and_hangs_up_once(ticks: int) -> None:
 async def test_a_finished_answer_is_read_to_its_end() -> None:
     stream = Stream("a", ".", "", "")
     generation = Generations(stream).start(Words(), PROMPT, max_tokens=8)
-    await generation.chunk(1)
+    assert await finish_of(generation) == "stop"
     generation.close()
     await generation.task
     assert not generation.task.cancelling()
@@ -147,7 +140,7 @@ async def test_a_finished_answer_is_read_to_its_end() -> None:
 async def test_a_finished_answer_without_an_end_is_hung_up_on() -> None:
     stream = Stream("a", ".", silent=True)
     generation = Generations(stream).start(Words(), PROMPT, max_tokens=8)
-    await generation.chunk(1)
+    assert await finish_of(generation) == "stop"
     generation.close()
     await asyncio.wait([generation.task])
     assert generation.task.cancelled()
@@ -164,8 +157,8 @@ async def test_another_provider_is_asked_in_its_place_from_then_on() -> None:
         yield Event(data="a")
 
     generations = Generations(open_stream)
-    assert await read_all(generations) == ["a"]
-    assert await read_all(generations) == ["a"]
+    assert await read_all(generations) == "a"
+    assert await read_all(generations) == "a"
     assert asked == ["http://words", "http://plain", "http://plain"]
 
 
@@ -179,7 +172,7 @@ async def test_a_prompt_is_not_given_to_a_model_of_another_form() -> None:
     with pytest.raises(ProviderError, match="explained 400"):
         await read_all(generations)
     assert generations.whom(Words()) == Words(name="plain", prompts_for="another")
-    assert await read_all(generations) == ["a"]
+    assert await read_all(generations) == "a"
 
 
 async def test_two_that_are_refused_at_once_both_ask_the_other() -> None:
@@ -193,7 +186,7 @@ async def test_two_that_are_refused_at_once_both_ask_the_other() -> None:
 
     generations = Generations(open_stream)
     texts = await asyncio.gather(read_all(generations), read_all(generations))
-    assert [*texts] == [["a"], ["a"]]
+    assert [*texts] == ["a", "a"]
 
 
 async def test_nobody_is_asked_twice_in_one_place() -> None:
@@ -223,7 +216,7 @@ async def test_a_prompt_half_read_is_read_on_only_for_one_that_extends_it(
     assert not first.task.cancelling()
 
     second = generations.start(local, Prompt(text="", prefix=next_prefix), max_tokens=8)
-    assert await second.chunk(0) == Chunk(text="b")
+    assert await said_by(second, "b") == "b"
     assert bool(first.task.cancelling()) is not goes_on
     await generations.aclose()
     assert streams[0].closed.is_set()
@@ -252,8 +245,8 @@ async def test_an_abandoned_prompt_is_hung_up_on_once_it_is_read() -> None:
 async def test_a_cancelled_reader_leaves_the_stream_alone() -> None:
     generations = Generations(Stream("a", silent=True))
     generation = generations.start(Words(), PROMPT, max_tokens=8)
-    reader = asyncio.create_task(generation.chunk(1))
-    await generation.chunk(0)
+    reader = asyncio.create_task(said_by(generation))
+    await said_by(generation, "a")
     reader.cancel()
     await asyncio.wait([reader])
     assert not generation.task.done()
@@ -269,7 +262,7 @@ async def test_closing_all_waits_until_connections_are_given_back() -> None:
         generations.start(Words(), PROMPT, max_tokens=8, document=str(number))
         for number, _ in enumerate(streams)
     ]
-    await asyncio.gather(*(generation.chunk(0) for generation in running))
+    await asyncio.gather(*(said_by(generation, "a") for generation in running))
     await generations.aclose()
     assert all(stream.closed.is_set() for stream in streams)
 
@@ -289,9 +282,8 @@ async def test_of_a_reply_only_the_code_counts_and_not_what_was_taken_back() -> 
     provider = Cumulative()
     prompt = Prompt(text="", reply=form)
     generation = Generations(told).start(provider, prompt, context_of("<cursor>"), max_tokens=8)
-    await generation.chunk(0)
+    assert await said_by(generation) == "pass"
     await generation.task
-    assert generation.said == "pass"
     assert generation.taken_back == 1
     assert generation.said_all
 
@@ -310,3 +302,51 @@ async def test_only_the_oldest_of_the_prompts_given_up_is_read_on() -> None:
         await streams[1].closed.wait()
     assert [stream.closed.is_set() for stream in streams] == [False, True, False]
     await generations.aclose()
+
+
+class Slowly:
+    """Opens streams that speak after so many seconds each."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.seconds = iter(seconds)
+
+    async def __call__(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        await asyncio.sleep(next(self.seconds))
+        yield Event(data="a")
+
+
+@pytest.mark.parametrize(
+    ("given_up_after", "expected"),
+    [
+        pytest.param([], 0.7, id="a guess at first"),
+        pytest.param([0.2, 0.3], 0.7, id="the hurried tell nothing of a model"),
+        pytest.param([2.0, 3.0, 4.0], 3.0, id="the patient tell that it is slow"),
+        pytest.param([2.0, 0.1, 0.1, 0.1], 2.0, id="one that is slow stays so for the hurried"),
+    ],
+)
+def test_streams_given_up_in_silence_tell_of_slow_models(
+    given_up_after: list[float], expected: float
+) -> None:
+    async def usual_wait() -> float:
+        generations = Generations(Slowly(*[60.0] * len(given_up_after)))
+        for seconds in given_up_after:
+            generation = generations.start(Words(), PROMPT, max_tokens=8)
+            with generation.reading():
+                await asyncio.sleep(seconds)
+            generation.close()
+            await asyncio.wait([generation.task])
+            await asyncio.sleep(0)
+        return generations.usual_wait(Words())
+
+    assert run(usual_wait()) == pytest.approx(expected)
+
+
+def test_the_usual_wait_is_a_median() -> None:
+    async def usual_wait() -> float:
+        generations = Generations(Slowly(0.1, 0.2, 5.0))
+        for _ in range(3):
+            await read_all(generations)
+            await asyncio.sleep(0)
+        return generations.usual_wait(Words())
+
+    assert run(usual_wait()) == pytest.approx(0.2)

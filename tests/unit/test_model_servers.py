@@ -44,6 +44,7 @@ from tests.support.model_servers import (
     OpenAIServer,
 )
 from tests.support.raw_http import CLOSE, HOLD, RESET, RawServer, Reply, Step, sse, whole
+from tests.support.reading import said_by
 
 PROMPT = Prompt(text="x = ", prefix="x = ", suffix="\ny\n")
 PATIENT = Timeouts(connect=30, first_event=30, total=30)
@@ -118,11 +119,9 @@ class Way:
     async def text(self, provider: Provider, prompt: Prompt = PROMPT) -> str:
         """All that is said, to the end."""
         generation = self.generations.start(provider, prompt, max_tokens=8)
-        texts: list[str] = []
-        while (chunk := await generation.chunk(len(texts))) is not None:
-            texts.append(chunk.text)
+        said = await said_by(generation)
         await generation.task
-        return "".join(texts)
+        return said
 
     async def lost(self) -> list[object]:
         """The connections that are neither free nor gone although nobody is using any."""
@@ -146,13 +145,10 @@ async def test_text_comes_while_the_model_writes(start: Starts) -> None:
     gate = asyncio.Event()
     async with start("a", "é😀", gate, "b\n") as server, opened() as way:
         generation = way.generations.start(provider_at(server), PROMPT, max_tokens=8)
-        assert [(await generation.chunk(i)).text for i in range(2)] == ["a", "é😀"]  # type: ignore[union-attr]
+        assert await said_by(generation, "aé😀") == "aé😀"
         gate.set()
-        assert (await generation.chunk(2)).text == "b\n"  # type: ignore[union-attr]
-        last = await generation.chunk(3)
-        assert last is not None
-        assert (last.text, last.finish) == ("", "stop")
-        assert await generation.chunk(4) is None
+        assert await said_by(generation) == "aé😀b\n"
+        assert generation.finish == "stop"
 
 
 @EVERY
@@ -160,7 +156,7 @@ async def test_a_text_that_was_cut_off_says_so(start: Starts) -> None:
     async with start("a", finish="length") as server, opened() as way:
         generation = way.generations.start(provider_at(server), PROMPT, max_tokens=8)
         await generation.task
-        assert (await generation.chunk(1)).finish == "length"  # type: ignore[union-attr]
+        assert generation.finish == "length"
 
 
 @OWN
@@ -182,7 +178,7 @@ async def test_one_connection_serves_them_all(start: Starts) -> None:
 async def test_an_answer_that_is_left_early_ends_there(start: Starts) -> None:
     async with start("a", HOLD) as server, opened() as way:
         generation = way.generations.start(provider_at(server), PROMPT, max_tokens=8)
-        await generation.chunk(0)
+        await said_by(generation, "a")
         generation.close()
         await server.until(lambda: server.open == 0)
         assert await way.lost() == []
@@ -210,10 +206,10 @@ async def test_an_answer_that_breaks_off(start: Starts, end: Step, kind: type[Ex
     gate = asyncio.Event()
     async with start("a", gate, end) as server, opened() as way:
         generation = way.generations.start(provider_at(server), PROMPT, max_tokens=8)
-        assert (await generation.chunk(0)).text == "a"  # type: ignore[union-attr]
+        assert await said_by(generation, "a") == "a"
         gate.set()
         with pytest.raises(kind):
-            await generation.chunk(1)
+            await said_by(generation)
 
 
 @EVERY
@@ -229,9 +225,9 @@ async def test_an_answer_that_never_comes(start: Starts) -> None:
 async def test_an_error_in_the_middle(start: Starts) -> None:
     async with start("a", fails="the slot was lost") as server, opened() as way:
         generation = way.generations.start(provider_at(server), PROMPT, max_tokens=8)
-        assert (await generation.chunk(0)).text == "a"  # type: ignore[union-attr]
         with pytest.raises(Refused, match="the slot was lost"):
-            await generation.chunk(1)
+            await said_by(generation)
+        assert generation.said == "a"
 
 
 @OWN
@@ -315,7 +311,7 @@ async def test_no_connection_is_lost_whenever_the_reader_leaves(start: Starts) -
         for number in range(120):
             server.said = ("a", "b", HOLD) if number % 2 else ("a", "b")
             generation = way.generations.start(provider, PROMPT, max_tokens=8)
-            reader = asyncio.create_task(generation.chunk(dice.randrange(3)))
+            reader = asyncio.create_task(said_by(generation, "ab?"[: dice.randrange(4)]))
             for _ in range(dice.randrange(60)):
                 await asyncio.sleep(0)
             reader.cancel()

@@ -16,12 +16,11 @@ def collector_at(drawn: str, **options: object) -> Collector:
     return Collector(context, mode_for(context), **options)  # type: ignore[arg-type]
 
 
-def pieces(text: str, size: int, *, cumulative: bool) -> Iterator[Chunk]:
+def pieces(text: str, size: int) -> Iterator[Chunk]:
     for end in range(size, len(text) + size, size):
-        yield Chunk(text=text[0 if cumulative else end - size : end], cumulative=cumulative)
+        yield Chunk(text=text[end - size : end])
 
 
-@pytest.mark.parametrize("cumulative", [False, True], ids=["deltas", "cumulative"])
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
 @pytest.mark.parametrize(
     ("drawn", "said", "expected"),
@@ -39,12 +38,10 @@ def pieces(text: str, size: int, *, cumulative: bool) -> Iterator[Chunk]:
         pytest.param("x = <cursor>\n", "'☃ 🙂'\n", "'☃ 🙂'", id="letters of every kind"),
     ],
 )
-def test_candidate(
-    drawn: str, said: str, expected: str | None, size: int, cumulative: bool
-) -> None:
+def test_candidate(drawn: str, said: str, expected: str | None, size: int) -> None:
     collector = collector_at(drawn)
     candidate = None
-    for chunk in pieces(said, size, cumulative=cumulative):
+    for chunk in pieces(said, size):
         if (candidate := collector.feed(chunk)) is not None:
             break
     candidate = candidate or collector.end()
@@ -110,13 +107,6 @@ def test_a_broken_stream_without_a_whole_line_is_nothing() -> None:
     collector = collector_at("x = <cursor>\n")
     collector.feed(Chunk(text="compute_the_res"))
     assert collector.end(cut_off=True) is None
-
-
-def test_a_provider_that_takes_text_back() -> None:
-    collector = collector_at("x = <cursor>\n")
-    collector.feed(Chunk(text="first tho", cumulative=True))
-    candidate = collector.feed(Chunk(text="second\n", cumulative=True))
-    assert candidate == Candidate(text="second", complete=True)
 
 
 def test_tokens_of_the_model_asked() -> None:
