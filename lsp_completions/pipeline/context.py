@@ -87,7 +87,8 @@ def context_at(document: Document, offset: int, *, path: str, windows: Windows) 
         line_suffix=suffix.partition("\n")[0],
         eol=document.eol_at(line),
         indent=indent[0] if indent else "",
-        indent_unit=_indent_unit(whole_lines, language.indent_unit),
+        indent_unit=_indent_unit(whole_lines, cursor_line=prefix.count("\n") - bool(start))
+        or language.indent_unit,
         starts_at_top=start == 0,
         ends_at_bottom=end == document.length,
     )
@@ -130,13 +131,18 @@ def _without_mark(text: str, *, at_top: bool) -> str:
     return text.removeprefix(BYTE_ORDER_MARK) if at_top else text
 
 
-def _indent_unit(lines: Iterable[str], default: str) -> str:
+def _indent_unit(lines: Iterable[str], cursor_line: int) -> str:
     """A tab where more lines begin with one, else by how much lines are most often indented more
-    than the line before."""
+    than the line before; empty where no line tells.
+
+    A blank line says nothing but the one with the index `cursor_line`, which the editor has just
+    indented.
+    """
     tabs = spaces = above = 0
     steps: Counter[int] = Counter()
-    for line in lines:
-        if not (text := line.lstrip(" \t")):
+    for index, line in enumerate(lines):
+        text = line.lstrip(" \t")
+        if not text and index != cursor_line:
             continue
         if line.startswith("\t"):
             tabs += 1
@@ -150,7 +156,7 @@ def _indent_unit(lines: Iterable[str], default: str) -> str:
         above = width
     if tabs > spaces:
         return "\t"
-    return " " * min(steps, key=lambda step: (-steps[step], step)) if steps else default
+    return " " * min(steps, key=lambda step: (-steps[step], step)) if steps else ""
 
 
 _INDENT = re.compile(r"[ \t]*")

@@ -14,7 +14,7 @@ LONGEST = 64  # characters; the longest marker known has 26
 
 # One pattern for the models of today and, as they are all built alike, those of tomorrow.
 _ANY = (
-    r"<\|[A-Za-z][A-Za-z0-9_-]{1,40}\|>",  # StarCoder 2, Qwen, Llama 3, Phi and many more
+    r"<\|/?[A-Za-z][A-Za-z0-9_-]{1,40}\|>",  # StarCoder 2, Qwen, Llama 3, Phi and many more
     r"<｜[^｜<>\n]{1,40}｜>",  # DeepSeek
     r"<fim_(?:prefix|middle|suffix|pad)>",  # StarCoder
     r"<file_sep>",
@@ -22,7 +22,13 @@ _ANY = (
     r"\[/?INST\]",  # Mistral
 )
 # The same letters are tags in markup.
-_NOT_IN_MARKUP = (r"</s>", r"<(?:EOT|PRE|SUF|MID)>")
+_NOT_IN_MARKUP = (
+    r"</s>",
+    r"[ ▁]?<(?:EOT|PRE|SUF|MID)>",  # Code Llama writes them after a space
+    # What stands between the files StarCoder has learnt from.
+    r"<(?:repo_?name|gh_stars|empty_output|(?:issue|jupyter|commit)_[a-z]{2,9})>",
+    r"<(?:eos|bos|EOD)>",
+)
 _MARKUP = frozenset(
     [
         "html",

@@ -157,7 +157,9 @@ class Collector:
                 return self.end()
             return None
         if line.strip():
-            self._spoken.append(line)
+            # Where the first line begins, the cursor's line has begun already.
+            head = self._context.line_prefix if len(self._lines) == 1 else ""
+            self._spoken.append(head + line)
         enough = self._extent.take(line)
         if enough or loop_in_lines(self._spoken) or len(self._lines) >= self._max_lines:
             self._done = True

@@ -29,7 +29,7 @@ def unwrap(text: str, language: Language) -> str:
     if text.lstrip().startswith("<think>"):
         text = text.partition("</think>")[2]
     if begins_wrapped(text, language):
-        found = _FENCED.search(text)
+        found = _FENCED.search(text) or _FENCED_IN_LINE.match(text)
         if found is not None:
             return found[1]
         # A sentence and no fence: it was an answer to a question nobody asked.
@@ -48,4 +48,5 @@ _CHATTER = re.compile(
     r"|(?:Sure|Certainly|Of course)[!,.]",
 )
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
+_FENCED_IN_LINE = re.compile(r"\s*```([^`\n]+)```")
 _CLOSING_FENCE = re.compile(r"^[ \t]*```[ \t]*$", re.MULTILINE)

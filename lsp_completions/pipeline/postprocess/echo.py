@@ -30,8 +30,9 @@ def no_echo(text: str, context: CursorContext) -> str:
 def _is_unlikely_twice(said: str, following: str) -> bool:
     letters = sum(character.isalnum() for character in said)
     if said[-1].isspace():
-        return letters >= 2
+        return letters >= 2 or _ASSIGNS.search(said) is not None
     return letters >= 3 and letters < len(said) and not following.isalnum()
 
 
+_ASSIGNS = re.compile(r"\w\s*:?=\s+$")
 _WORD_AT_END = re.compile(r"\b[^\W\d]\w{2,}$")

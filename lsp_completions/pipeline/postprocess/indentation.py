@@ -73,7 +73,11 @@ def _moved_to_cursor(first: str, rest: list[str], context: CursorContext) -> lis
             return rest
     else:
         body = next((other for other in rest if other.strip()), "")
-        if not context.language.indent_sensitive or not 0 < width_of(body, context) <= base:
+        if context.language.indent_sensitive:
+            moves = 0 < width_of(body, context) <= base
+        else:
+            moves = any(line.startswith(context.language.block_end or "\n") for line in rest)
+        if not moves:
             return rest
     return _deeper(rest, context)
 

@@ -11,7 +11,7 @@ def no_loops(text: str, context: CursorContext) -> str:
     for index, line in enumerate(lines):
         if not line.strip():
             continue
-        spoken.append(line)
+        spoken.append(context.line_prefix + line if index == 0 else line)
         if (end := loop_in_line(line)) is not None:
             return "\n".join([*lines[:index], line[:end]])
         loop = loop_in_lines(spoken)
