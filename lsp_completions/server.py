@@ -8,9 +8,7 @@ import asyncio
 import logging
 import sys
 import time
-import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from dataclasses import replace
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NoReturn
 
@@ -18,26 +16,18 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_completions import __version__, convert, signed_in
-from lsp_completions.backend import Backend
-from lsp_completions.cache import Memory
-from lsp_completions.completer import complete
+from lsp_completions.acceptance import Acceptance
 from lsp_completions.configuration import (
     SECTION,
-    config_file,
-    editor_layers,
     section,
 )
-from lsp_completions.configuration.approvals import Approvals
-from lsp_completions.configuration.in_force import Question, put_in_force
-from lsp_completions.configuration.places import Places, Read
+from lsp_completions.configuration.following import Following
+from lsp_completions.configuration.in_force import Question
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.credentials.credential import CredentialOrigin, origin_of
-from lsp_completions.credentials.logins import Logins
-from lsp_completions.errors import CompletionsError, InvalidParams, NotAuthorized, TimedOut
-from lsp_completions.generations import Generations
-from lsp_completions.model_loading import ModelLoading
+from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
+from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
-from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import (
     TOLD_BY_HAND,
@@ -46,19 +36,14 @@ from lsp_completions.pipeline.outcome import (
     SkipReason,
     Suggested,
 )
-from lsp_completions.pipeline.uris import display_path, document_key, every_path, scheme_of
+from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
-from lsp_completions.providers.base import Event, HttpRequest, Provider
-from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, Selection
-from lsp_completions.session import Documents, Shown, Suggestions, TriggerKinds, Turns, Typing
-from lsp_completions.settings import Menu, Settings, Trigger, keys
-from lsp_completions.sharing.context_filters import ContextFilters
-from lsp_completions.sharing.gate import Gate, Permission
-from lsp_completions.site import Sites
-from lsp_completions.switches import Scope, Switch, Switches
-from lsp_completions.transport import Timeouts, Transport
-from lsp_completions.transport.network import network_of
+from lsp_completions.service import Service
+from lsp_completions.session import TriggerKinds, Turns, Typing
+from lsp_completions.settings import Menu, Settings, keys
+from lsp_completions.switches import Scope, Switch
+from lsp_completions.transport import Transport
 
 logger = logging.getLogger(__name__)
 
@@ -82,12 +67,6 @@ DID_FOCUS = "textDocument/didFocus"
 # Not a space: VS Code would open its menu over the ghost text after every word.
 TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
 
-# Short: Neovim makes people press a key after a message that fills its line.
-SMALL_MODEL = (
-    "the small model {model} answers; for better ones set SRC_ENDPOINT and SRC_ACCESS_TOKEN, "
-    "or `provider`"
-)
-
 # Where every menu that no trigger character opened was asked for by hand.
 OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
 
@@ -98,10 +77,6 @@ ASKS_FOR_ONE_MENU_AT_A_TIME = ("helix",)
 MATCHES_BEGINNINGS = ("Neovim",)
 
 CONTENT_MODIFIED = -32801
-
-SEND, DO_NOT_SEND = "Send", "Don't send"
-
-MOST_FOR_SETTINGS = 0.3  # seconds; editors that answer at all do so within milliseconds
 
 Work = Callable[[], Coroutine[None, None, Outcome]]
 
@@ -129,65 +104,44 @@ def serve(*, client_process_id: int | None = None) -> NoReturn:
 
 
 class CompletionServer(Server):
-    """The server and what it remembers."""
+    """Speaks with one editor. `transport` is another way to ask models."""
 
-    def __init__(self) -> None:
+    def __init__(self, transport: Transport | None = None) -> None:
         super().__init__("lsp-completions", __version__, READERS)
         self.client = Client()
-        self.documents = Documents()
         self.turns = Turns()
         self.typing = Typing()
         self.trigger_kinds = TriggerKinds()
-        self.suggestions = Suggestions()
-        self.switches = Switches()
+        self.shows_inline = False
         self._trouble_of_late: CompletionsError | None = None
         self._status: dict[str, object] | None = None
-        self.roots: tuple[str, ...] = ()
-        self.shows_inline = False
-
-        self.notices = Notices(self._warn)
-        self.settings = Settings()
-        self._introduced = False
-        self._said: set[str] = set()
-        self._progressing: set[asyncio.Task[None]] = set()
-        self._places = Places()
-        self._read = Read()
-        self._reading: asyncio.Task[None] | None = None
-        self._approvals = Approvals(self._ask, self.notices.problem, self.configure)
-        self._may_ask = False
-        self.logins = Logins()
-        self._logins_seen = self.logins.stamp()
-        self._initial_options: object = None
-        self._editor_settings: object = None
-        self._settings_known = asyncio.Event()
-
-        self.transport = Transport(report=self.notices.problem)
-        self.sites = Sites(self.transport.events)
-        self.filters = ContextFilters(self.transport.events, version=self._version)
-        self.gate = Gate(self.filters, kept_back=self._end_for)
         self._told_why: set[tuple[str, SkipReason]] = set()
-        self.backend = Backend(
-            self._show_progress,
-            sites=self.sites,
+
+        self.messages = Messages(self)
+        self.notices = Notices(self.messages.warn)
+        self.following = Following(
+            ask=self._ask,
             tell=self.notices.problem,
-            also_ask=self.filters.begin,
+            changed=self._settings_changed,
+            logged_in=self.try_again,
         )
-        self.generations = Generations(self._open_stream, replaced=self.backend.replaced)
-        self.loading = ModelLoading(self._open_loading, self._show_loading)
-        self.memory = Memory()
-        self._ahead: dict[str, asyncio.Task[None]] = {}
+        self.service = Service(
+            self.following,
+            self.messages,
+            self.notices,
+            ended=self._ended,
+            transport=transport,
+        )
+        self.acceptance = Acceptance(
+            current=self.service.documents.get,
+            next_request=self._next_request,
+            ask=self.service.complete_ahead,
+        )
         self.on_stop += [
-            self._end_progress,
-            self._end_all_ahead,
-            self.loading.aclose,
-            self._approvals.aclose,
-            self._end_reading,
-            self.generations.aclose,
-            self.gate.aclose,
-            self.filters.aclose,
-            self.sites.aclose,
-            self.transport.aclose,
-            self.backend.aclose,
+            self.messages.aclose,
+            self.acceptance.aclose,
+            self.following.aclose,
+            *self.service.closings,
         ]
 
         menu = types.CompletionOptions(trigger_characters=list(TRIGGER_CHARACTERS))
@@ -213,21 +167,19 @@ class CompletionServer(Server):
         for method in signed_in.SIGN_IN:
             self.feature(method)(self.sign_in)
 
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self.following.settings
+
     # ---- the session's life
 
     def initialize(self, params: object) -> None:
         """Learn who asks and what is set; decide what to offer."""
-        self.client = client = convert.read_client(params)
-        self.roots = client.roots
+        self.client = self.messages.client = client = convert.read_client(params)
         self.shows_inline = client.advertises_inline
         self.position_encoding = client.encoding.value
-
-        # Before it is read, so that nothing written meanwhile is missed.
-        self._logins_seen = self.logins.stamp()
-        self._initial_options = client.options
-        self._adopt(self._places.read(self.roots))
-        if not client.configuration:
-            self._settings_known.set()
+        self.following.begin(client.roots, client.options, more_follows=client.configuration)
 
         if self.settings.menu is Menu.OFF:
             del self.handlers[MENU]
@@ -247,50 +199,44 @@ class CompletionServer(Server):
             try:
                 await self._follow_configuration()
             finally:
-                self._settings_known.set()
-        self._may_ask = True
-        self.configure()
+                self.following.all_known()
+        self.following.may_ask = True
+        self.following.configure()
         self._tell_who_is_missing()
-        self._tell_status(self.backend.problem)
-        # What speaks HTTP takes longer to import than an answer may take.
-        await self.transport.prepared()
-        self.backend.get_ready()
-        self.loading.begin(self.backend.at_hand)
+        self._tell_status(self.service.backend.problem)
+        await self.service.get_ready()
 
     # ---- documents
 
     def did_open(self, document: Document) -> None:
         """Remember a document's text, and whether it may be sent."""
-        self.documents.open(document)
+        self.service.documents.open(document)
         # It may have been open already, with another text.
-        self.memory.changed(document_key(document.uri), document)
-        self.gate.judge(document.uri)
-        self._look_for_changes()
+        self.service.document_changed(document.uri)
+        self.service.gate.judge(document.uri)
+        self.following.look_for_changes()
 
     def did_change(self, change: convert.DocumentChange) -> None:
         """Apply an edit."""
-        self.documents.change(change.uri, change.changes, self.client.encoding, change.version)
-        self.typing.changed(change.uri, change.changes, self.client.encoding)
+        encoding = self.client.encoding
+        self.service.documents.change(change.uri, change.changes, encoding, change.version)
+        self.typing.changed(change.uri, change.changes, encoding)
         if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
             self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
-        if (document := self.documents.get(change.uri)) is not None:
-            self.memory.changed(document_key(change.uri), document)
+        self.service.document_changed(change.uri)
 
     def did_close(self, uri: str) -> None:
         """Forget a document, and show nothing for it any more."""
-        self._end_for(uri)
-        self.documents.close(uri)
-        self.suggestions.forget(uri)
-        self.gate.forget(uri)
+        self.service.end_for(uri)
+        self.service.documents.close(uri)
+        self.acceptance.forget(uri)
+        self.service.gate.forget(uri)
         key = document_key(uri)
         self._told_why = {told for told in self._told_why if told[0] != key}
 
-    def _end_for(self, uri: str, reason: SkipReason = SkipReason.MOVED_ON) -> None:
-        """Nothing is shown for a document any more, nor asked."""
+    def _ended(self, uri: str, reason: SkipReason) -> None:
         self.turns.end(uri, reason)
-        self._end_ahead(uri)
-        self.memory.forget(document_key(uri))
-        self.generations.forget(document_key(uri))
+        self.acceptance.end(uri)
 
     def on_unreadable(self, method: str | None, params: object) -> None:
         """A change that could not be read leaves its document out of step."""
@@ -298,7 +244,7 @@ class CompletionServer(Server):
             document = params.get("textDocument")
             uri = document.get("uri") if isinstance(document, dict) else None
             if isinstance(uri, str):
-                self.documents.mark_out_of_step(uri)
+                self.service.documents.mark_out_of_step(uri)
 
     # ---- completions
 
@@ -307,7 +253,7 @@ class CompletionServer(Server):
     ) -> Coroutine[None, None, types.InlineCompletionList | None]:
         """Ghost text."""
         self.shows_inline = True
-        document = self.documents.get(query.uri)
+        document = self.service.documents.get(query.uri)
         if document is not None and is_older(query.version, document.version):
             # Its place is one in a text that is gone. A number ahead of ours is let pass: messages
             # come in their order, so it is a client's own way of counting.
@@ -327,18 +273,11 @@ class CompletionServer(Server):
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
-                ids=self._remembered(outcome),
+                ids=self.acceptance.shown(outcome),
             )
         if outcome.reason is SkipReason.SUPERSEDED:
             return None
         return types.InlineCompletionList(items=[])
-
-    def _remembered(self, outcome: Suggested) -> list[str]:
-        """Ids for the suggestions, by which the editor will report what becomes of them."""
-        return [
-            self.suggestions.add(Shown(document=outcome.document, edit=edit))
-            for edit in outcome.edits
-        ]
 
     def completion(
         self, query: CompletionQuery
@@ -362,8 +301,8 @@ class CompletionServer(Server):
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
-                ids=self._remembered(outcome),
-                detail=self.backend.model or self.backend.name,
+                ids=self.acceptance.shown(outcome),
+                detail=self.service.backend.model or self.service.backend.name,
                 # The editor is to ask again at each key: whether that fits is known here.
                 is_incomplete=not outcome.complete or self.client.name not in MATCHES_BEGINNINGS,
             )
@@ -381,13 +320,13 @@ class CompletionServer(Server):
         A function and not its coroutine, since a request cancelled at once is never begun.
         """
         began = time.monotonic()
-        self._look_for_changes()
+        self.following.look_for_changes()
         prepared = self._prepare(query, method, by_hand=by_hand)
         if isinstance(prepared, SkipReason):
             run = partial(_skipped, prepared)
         else:
             turn = self.turns.take(query.uri, method)
-            run = partial(turn.run, partial(self._complete, prepared))
+            run = partial(turn.run, partial(self.service.complete, prepared))
 
         async def work() -> Outcome:
             try:
@@ -396,58 +335,40 @@ class CompletionServer(Server):
                     self.notices.worked()
                     self._tell_status(None)
                 elif result.reason is SkipReason.TOO_SLOW:
-                    self.loading.again(self.backend.at_hand)
+                    self.service.came_late()
             except CompletionsError as error:
                 if isinstance(error, TimedOut):
-                    self.loading.again(self.backend.at_hand)
+                    self.service.came_late()
                 self.notices.failed(error)
                 self._tell_status(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
             if isinstance(result, Skipped) and result.reason in TOLD_BY_HAND:
-                if (trouble := self._trouble(query.uri, result)) is not None:
+                if (trouble := self.service.trouble(query.uri, result)) is not None:
                     self.notices.failed(trouble)
                 self._say_why(query.uri, result.reason, by_hand=by_hand)
-            _log_outcome(method, display_path(query.uri, self.roots), result, began)
+            _log_outcome(method, display_path(query.uri, self.following.roots), result, began)
             return result
 
         return work
-
-    def _trouble(self, uri: str, outcome: Outcome) -> CompletionsError | None:
-        """What keeps the instance's rules from being known, where that is why nothing came."""
-        if isinstance(outcome, Skipped) and outcome.reason is SkipReason.CONTEXT_FILTERS_UNKNOWN:
-            return self.gate.trouble(uri)
-        return None
 
     def _say_why(self, uri: str, reason: SkipReason, *, by_hand: bool) -> None:
         """Tell whoever asked by hand why nothing is sent of this document; once."""
         told = document_key(uri), reason
         if by_hand and told not in self._told_why:
             self._told_why.add(told)
-            path = display_path(uri, self.roots)
-            self._say(types.MessageType.Info, f"nothing for {path}: {reason.value}")
-
-    async def _version(self, instance: Sourcegraph) -> str | None:
-        return (await self.sites.site(instance)).version
+            path = display_path(uri, self.following.roots)
+            self.messages.inform(f"nothing for {path}: {reason.value}")
 
     def _prepare(
         self, query: CompletionQuery, method: str, *, by_hand: bool
     ) -> Request | SkipReason:
-        self._notice_logins()
-        document = self.documents.get(query.uri)
-        if document is None:
-            return SkipReason.UNKNOWN_DOCUMENT
-        if by_hand:
-            self.gate.retry(query.uri)
-        reason = self.gate.why_kept_back(query.uri)
-        if reason is not None and reason is not SkipReason.UNDECIDED:
-            return reason
-        if (off := self._why_off(document, by_hand=by_hand)) is not None:
-            return off
-        if self.documents.is_out_of_step(query.uri):
-            return SkipReason.DOCUMENT_OUT_OF_STEP
-        if self.backend.problem is not None:
+        self.following.notice_logins()
+        reason = self.service.why_not(query.uri, by_hand=by_hand)
+        if reason is SkipReason.NO_PROVIDER:
             self._tell_who_is_missing()
-            return SkipReason.NO_PROVIDER
+        document = self.service.documents.get(query.uri)
+        if reason is not None or document is None:
+            return reason or SkipReason.UNKNOWN_DOCUMENT
 
         offset = document.offset_of(query.position, self.client.encoding)
         selection = None
@@ -457,84 +378,15 @@ class CompletionServer(Server):
             if start > offset or end != offset:
                 return SkipReason.SELECTION_DIFFERS
             selection = Selection(start=start, text=selected.text)
-        return Request(
-            document=document,
-            offset=offset,
-            path=display_path(query.uri, self.roots),
-            settings=self.settings,
-            provider=partial(self._provider, self._patience(method)),
-            current=partial(self.documents.get, query.uri),
+        waits = method == INLINE or self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME
+        return self.service.request(
+            document,
+            offset,
             selection=selection,
-            deadline=self.settings.menu_deadline
-            if method == MENU and self.client.name not in ASKS_FOR_ONE_MENU_AT_A_TIME
-            else None,
+            deadline=None if waits else self.settings.menu_deadline,
             follow_typing=method == INLINE,
             by_hand=by_hand,
-            permission=Permission(self.gate, query.uri, self.settings.total_timeout / 2),
         )
-
-    async def _complete(self, request: Request) -> Outcome:
-        if not self._settings_known.is_set():
-            # What the editor is about to say may keep the document back.
-            try:
-                async with asyncio.timeout(MOST_FOR_SETTINGS):
-                    await self._settings_known.wait()
-            except TimeoutError:
-                self._settings_known.set()
-            if (off := self._why_off(request.document, by_hand=request.by_hand)) is not None:
-                return Skipped(reason=off)
-        asked: list[Provider] = []
-
-        async def provider() -> Provider:
-            asked.append(await request.provider())
-            return asked[-1]
-
-        try:
-            outcome = await complete(
-                replace(request, provider=provider), self.generations, self.memory
-            )
-            trouble = self._trouble(request.document.uri, outcome)
-            refused = isinstance(trouble, NotAuthorized) and asked
-            if not refused or not self.backend.may_be_renewed(asked[-1]):
-                return outcome
-        except NotAuthorized:
-            # The command that prints the token may have a newer one; it is asked once.
-            if not asked or not self.backend.may_be_renewed(asked[-1]):
-                raise
-        self.generations.back_off.forget()
-        self.gate.ask_anew()
-        return await complete(request, self.generations, self.memory)
-
-    def _patience(self, method: str) -> float:
-        """How long to wait for what an instance says about itself: most is for the completion."""
-        settings = self.settings
-        return (settings.menu_deadline if method == MENU else settings.total_timeout) / 3
-
-    async def _provider(self, patience: float) -> Provider:
-        provider = await self.backend.provider(at_most=patience)
-        await self.loading.wait(provider, self.settings.first_event_timeout)
-        if self.backend.is_local and self.settings.provider is None:
-            await asyncio.to_thread(self._introduce, provider)
-        return provider
-
-    def _introduce(self, provider: Provider) -> None:
-        """Say, once for all, that it is the small model that answers."""
-        if not self._introduced and first_time("of-the-local-model"):
-            self._say(types.MessageType.Info, SMALL_MODEL.format(model=provider.model))
-        self._introduced = True
-
-    def _open_stream(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
-        timeouts = Timeouts(
-            connect=self.settings.connect_timeout,
-            first_event=self.settings.first_event_timeout,
-            total=self.settings.total_timeout,
-        )
-        return self.transport.events(request, timeouts)
-
-    def _open_loading(self, request: HttpRequest, longest: float) -> AsyncGenerator[Event, None]:
-        connect = self.settings.connect_timeout
-        timeouts = Timeouts(connect=connect, first_event=longest, total=longest)
-        return self.transport.events(request, timeouts)
 
     # ---- what becomes of suggestions
 
@@ -544,67 +396,18 @@ class CompletionServer(Server):
 
     def did_accept_part(self, report: convert.Report) -> None:
         """The beginning of a suggestion was accepted, or the last of it."""
-        if report.identity is None or (shown := self.suggestions.get(report.identity)) is None:
-            return
-        if shown.is_whole(report.accepted):
-            self._accepted(report.identity)
-        else:
-            logger.info("accepted a part in %s", display_path(shown.uri, self.roots))
+        if report.identity is not None:
+            self.acceptance.accepted_in_part(report.identity, report.accepted)
 
     def did_focus(self, uri: str | None) -> None:
         """The user looks at a document, perhaps after changing something elsewhere."""
-        self._look_for_changes()
+        self.following.look_for_changes()
 
-    def _accepted(self, identity: str) -> None:
-        if (shown := self.suggestions.accept(identity)) is None:
-            return
-        logger.info("accepted in %s", display_path(shown.uri, self.roots))
-        if (request := self._next(shown)) is None:
-            return
-        self._end_ahead(shown.uri)
-        task = asyncio.create_task(self._ask_ahead(request), name="ahead")
-        self._ahead[document_key(shown.uri)] = task
-
-    def _next(self, shown: Shown) -> Request | None:
-        """The request that the editor is about to make after an acceptance; `None` for none.
-
-        The document may not show the acceptance yet. Where it shows something else, nobody knows
-        what comes next.
-        """
-        now, uri = self.documents.get(shown.uri), shown.uri
-        if now is None or self.documents.is_out_of_step(uri) or self.backend.problem is not None:
+    def _next_request(self, document: Document, offset: int) -> Request | None:
+        """The request that the editor is about to make after an acceptance; `None` for none."""
+        if self.service.why_not(document.uri, by_hand=False) is not None:
             return None
-        if self._why_off(now, by_hand=False) is not None:
-            return None
-        if (then := shown.accepted(now)) is None:
-            return None
-        document, offset = then
-        return Request(
-            document=document,
-            offset=offset,
-            path=display_path(uri, self.roots),
-            settings=self.settings,
-            provider=partial(self._provider, self._patience(INLINE)),
-            current=partial(self.documents.get, uri),
-            ahead=True,
-            permission=Permission(self.gate, uri, self.settings.total_timeout / 2),
-        )
-
-    async def _ask_ahead(self, request: Request) -> None:
-        try:
-            await complete(request, self.generations, self.memory)
-        except CompletionsError as error:
-            # Whoever asks for it next is told.
-            logger.info("%s", error)
-
-    def _end_ahead(self, uri: str) -> None:
-        if (task := self._ahead.pop(document_key(uri), None)) is not None:
-            task.cancel()
-
-    async def _end_all_ahead(self) -> None:
-        for task in self._ahead.values():
-            task.cancel()
-        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+        return self.service.request(document, offset, ahead=True)
 
     # ---- commands
 
@@ -614,7 +417,7 @@ class CompletionServer(Server):
         if call.command in (ACCEPTED + suffix, ACCEPTED_IN_COPILOT):
             match call.arguments:
                 case [str(identity), *_]:
-                    self._accepted(identity)
+                    self.acceptance.accepted(identity)
             return None
         for name, switch in SWITCHES.items():
             if call.command == name + suffix:
@@ -623,35 +426,16 @@ class CompletionServer(Server):
 
     def _switch(self, switch: Switch, scope: Scope) -> dict[str, Any]:
         """Switch suggestions on or off; the state after it, for the editor to show."""
-        enabled = self.switches.switch(switch, scope, self.settings.languages)
+        enabled = self.service.switches.switch(switch, scope, self.settings.languages)
         self._told_why.clear()
-        self._end_what_is_off()
+        self.service.end_what_is_off()
         self._tell_status(self._trouble_of_late)
         return {
             "enabled": enabled,
-            "everything": self.switches.everything,
-            "workspace": self.switches.workspace,
-            "languages": self.switches.languages,
+            "everything": self.service.switches.everything,
+            "workspace": self.service.switches.workspace,
+            "languages": self.service.switches.languages,
         }
-
-    def _why_off(self, document: Document, *, by_hand: bool) -> SkipReason | None:
-        """Why nothing is suggested in a document, to this request or at all."""
-        path = display_path(document.uri, self.roots)
-        inside = not self.roots or scheme_of(document.uri) == "untitled"
-        off = self.switches.why_off(
-            document.language_id,
-            path,
-            self.settings.languages,
-            in_workspace=inside or len(every_path(document.uri, self.roots)) > 1,
-        )
-        if off is None and self.settings.trigger is Trigger.MANUAL and not by_hand:
-            return SkipReason.BY_HAND_ONLY
-        return off
-
-    def _end_what_is_off(self) -> None:
-        for document in self.documents.all():
-            if (off := self._why_off(document, by_hand=True)) is not None:
-                self._end_for(document.uri, off)
 
     # ---- for clients made for Copilot's server
 
@@ -665,8 +449,8 @@ class CompletionServer(Server):
 
     def sign_out(self, _: object) -> dict[str, str]:
         """Somebody wants to sign out, which is done elsewhere."""
-        self._notice_logins()
-        return signed_in.signed_out(self.backend.problem)
+        self.following.notice_logins()
+        return signed_in.signed_out(self.service.backend.problem)
 
     async def _signed_in(
         self,
@@ -675,15 +459,15 @@ class CompletionServer(Server):
             dict[str, str],
         ],
     ) -> dict[str, str]:
-        self._notice_logins()
-        problem = self.backend.problem or self._trouble_of_late
-        origin = origin_of(self.settings, await asyncio.to_thread(self.logins.all))
-        return told(problem, origin, self.backend.name)
+        self.following.notice_logins()
+        problem = self.service.backend.problem or self._trouble_of_late
+        origin = origin_of(self.settings, await asyncio.to_thread(self.following.logins.all))
+        return told(problem, origin, self.service.backend.name)
 
     def _tell_status(self, trouble: CompletionsError | None) -> None:
         """How things are, told to clients that have a place to show it."""
         self._trouble_of_late = trouble
-        status = signed_in.status(trouble, is_off=not self.switches.everything)
+        status = signed_in.status(trouble, is_off=not self.service.switches.everything)
         if self.client.speaks_copilot and status != self._status:
             self._status = status
             self.protocol.notify(signed_in.CHANGED, status)
@@ -692,23 +476,22 @@ class CompletionServer(Server):
 
     def did_change_configuration(self, pushed: object) -> Coroutine[None, None, None] | None:
         """Settings changed: ask for them where the editor answers, else take what it sent."""
-        self._look_for_changes()
+        self.following.look_for_changes()
         if self.client.configuration:
             return self._fetch_configuration()
         # What is pushed may be the settings of other servers.
         ours = section(pushed)
         if isinstance(ours, dict) and (not ours.keys().isdisjoint(keys()) or not ours):
-            self._editor_settings = ours
-            self.configure()
+            self.following.editor_says(ours)
         return None
 
     def did_change_folders(self, change: convert.FoldersChange) -> None:
         """Folders were added to or removed from the workspace."""
         removed = {document_key(root) for root in change.removed}
-        kept = [root for root in self.roots if document_key(root) not in removed]
-        self.roots = (*kept, *change.added)
-        self.gate.follow(self.settings, self.roots)
-        self._look_for_changes()
+        kept = [root for root in self.following.roots if document_key(root) not in removed]
+        self.following.roots = (*kept, *change.added)
+        self.service.gate.follow(self.settings, self.following.roots)
+        self.following.look_for_changes()
 
     async def _follow_configuration(self) -> None:
         if self.client.dynamic_configuration:
@@ -730,144 +513,33 @@ class CompletionServer(Server):
         except JsonRpcException as error:
             logger.info("The editor did not say its settings: %s", error.message)
             return
-        self._editor_settings = section(answer[0]) if answer else None
-        self.configure()
+        self.following.editor_says(section(answer[0]) if answer else None)
 
-    def _notice_logins(self) -> None:
-        """Take over what `lsp-completions login` and `logout` did meanwhile."""
-        stamp = self.logins.stamp()
-        if stamp == self._logins_seen:
-            return
-        self._logins_seen = stamp
-        self._adopt(self._places.read(self.roots))
-        self.try_again()
-
-    def configure(self) -> None:
-        """Put the settings in force; what is wrong with them is told once."""
-        found = put_in_force(
-            [
-                *self._read.layers,
-                *editor_layers(self._initial_options, self._editor_settings),
-                *self._read.project,
-            ],
-            self._approvals.origins,
-            own_file=str(config_file()),
-        )
-        before = self.settings
-        self.settings = found.settings
-        if self.settings != before:
-            self.try_again()
-            self._end_what_is_off()
-        self.gate.follow(self.settings, self.roots)
-        for problem in found.problems:
-            self.notices.problem(str(problem))
-        self.transport.use(network_of(self.settings))
-        if found.question is not None and self._may_ask:
-            self._approvals.consider(found.question)
-        if (missing := self.backend.choose(self.settings)) is not None:
-            self.notices.problem(missing)
-        if self._may_ask and self.settings != before:
-            self._tell_status(self.backend.problem)
-        if self._settings_known.is_set():
-            self.backend.get_ready()
+    def _settings_changed(self, before: Settings) -> None:
+        changed = self.settings != before
+        if changed:
+            self._trouble_of_late = None
+        self.service.follow(changed=changed)
+        if changed and self.following.may_ask:
+            self._tell_status(self.service.backend.problem)
         # Ours alone: libraries write down what they are given.
         logging.getLogger("lsp_completions").setLevel(self.settings.log_level.value.upper())
 
-    def _adopt(self, read: Read) -> None:
-        self._read = read
-        self._approvals.adopt(read.approved)
-        for problem in read.problems:
-            self.notices.problem(str(problem))
-        self.configure()
-
-    def _look_for_changes(self) -> None:
-        """Read the files again that have a say, where one of them has changed."""
-        if (self._reading is None or self._reading.done()) and self._places.have_changed(
-            self.roots
-        ):
-            self._reading = asyncio.create_task(self._read_again(), name="settings files")
-
-    async def _read_again(self) -> None:
-        self._adopt(await asyncio.to_thread(self._places.read, self.roots))
-
-    async def _end_reading(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
-
-    async def _ask(self, question: Question) -> bool | None:
-        """Ask the user about a host; `None` where no answer comes."""
-        if not self.client.message_actions:
-            self.notices.problem(question.refusal)
-        message = f"lsp-completions: {question.words}"
-        actions = [types.MessageActionItem(title) for title in (SEND, DO_NOT_SEND)]
-        asked = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
-        try:
-            answer = await self.window_show_message_request_async(asked)
-        except JsonRpcException as error:
-            logger.info("The editor cannot ask: %s", error.message)
-            return None
-        return None if answer is None else answer.title == SEND
-
     def try_again(self) -> None:
-        """Something changed that may have mended what went wrong, such as a setting or a login."""
-        self.generations.back_off.forget()
-        self.gate.ask_anew()
-        self.filters.try_again()
-        self.backend.renew_credentials()
-        self.notices.changed()
+        """Something changed that may have mended what went wrong."""
         self._trouble_of_late = None
+        self.service.try_again()
 
     # ---- to the user
 
+    async def _ask(self, question: Question) -> bool | None:
+        return await self.messages.ask(question, instead=self.notices.problem)
+
     def _tell_who_is_missing(self) -> None:
         """Say why nobody answers, unless the user is being asked just that."""
-        if (problem := self.backend.problem) is not None and not self._approvals.is_open:
+        problem = self.service.backend.problem
+        if problem is not None and not self.following.approvals.is_open:
             self.notices.failed(problem)
-
-    def _warn(self, sentence: str) -> None:
-        self._say(types.MessageType.Warning, sentence)
-
-    def _say(self, kind: types.MessageType, sentence: str) -> None:
-        self.window_show_message(types.ShowMessageParams(kind, f"lsp-completions: {sentence}"))
-
-    def _show_progress(self, sentence: str) -> None:
-        """The embedded model starts: show it until it is there."""
-        if self.client.work_done_progress:
-            self._show_until(self.backend.provider, sentence)
-
-    def _show_loading(self, sentence: str, loading: "asyncio.Task[None]") -> None:
-        """Ollama loads its model: show it until it is there, or say it once."""
-        if self.client.work_done_progress:
-            self._show_until(partial(asyncio.wait, [loading]), sentence)
-        elif sentence not in self._said:
-            self._said.add(sentence)
-            self._say(types.MessageType.Info, f"{sentence}. Suggestions come when it is there.")
-
-    def _show_until(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
-        task = asyncio.create_task(self._progress(ends, sentence), name="progress")
-        self._progressing.add(task)
-        task.add_done_callback(self._progressing.discard)
-
-    async def _progress(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
-        token = f"lsp-completions-{uuid.uuid4()}"
-        try:
-            await self.work_done_progress.create_async(token)
-        except JsonRpcException as error:
-            logger.info("The editor shows no progress: %s", error.message)
-            return
-        self.work_done_progress.begin(token, types.WorkDoneProgressBegin(title=sentence))
-        try:
-            await ends()
-        except CompletionsError:
-            pass  # told by the request that waits for it
-        finally:
-            self.work_done_progress.end(token, types.WorkDoneProgressEnd())
-
-    async def _end_progress(self) -> None:
-        for task in self._progressing:
-            task.cancel()
-        await asyncio.gather(*self._progressing, return_exceptions=True)
 
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)

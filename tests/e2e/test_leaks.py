@@ -365,6 +365,7 @@ def test_nothing_is_written_when_nobody_can_be_reached(world: World, place: dict
 
 BROKEN = """
 import lsp_completions.asker as asker, lsp_completions.server as server
+import lsp_completions.service as service
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.cli import main
 
@@ -388,9 +389,9 @@ main([])
         "Sourcegraph.chunk",
         "Sourcegraph.refusal",
         "server.convert.inline_items",
-        "server.CompletionServer._prepare",
-        "server.CompletionServer._open_stream",
-        "server.Documents.change",
+        "service.Service.request",
+        "service.Service._open_stream",
+        "service.Documents.change",
     ],
 )
 def test_nothing_is_written_of_a_mistake_of_ours(world: World, what: str) -> None:

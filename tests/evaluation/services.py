@@ -12,6 +12,7 @@ from lsp_completions.configuration.sources import Kind, Layer, Source
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.server import INLINE, MENU, CompletionServer
 from lsp_completions.session import Typing
+from lsp_completions.transport import Timeouts, Transport
 from tests.evaluation.edits import Edit
 from tests.evaluation.keys import Key
 from tests.evaluation.oracle import Oracle
@@ -151,7 +152,8 @@ class OurServer(Conversation):
 
     def __init__(self, oracle: Oracle, *, inline: bool, clock: Callable[[], float]) -> None:
         super().__init__(inline=inline)
-        self._server = _Played(oracle)
+        self._server = CompletionServer(_Asked(oracle))
+        self._server.following.places = _OfNobody()
         self._server.typing = Typing(clock)
         self._server.protocol.send = self._take
 
@@ -164,15 +166,14 @@ class OurServer(Conversation):
         self._server.protocol.receive([json.loads(json.dumps(message))])
 
 
-class _Played(CompletionServer):
-    """Asks an oracle."""
+class _Asked(Transport):
+    """Reaches an oracle, and nobody else."""
 
     def __init__(self, oracle: Oracle) -> None:
-        self._oracle = oracle
         super().__init__()
-        self._places = _OfNobody()
+        self._oracle = oracle
 
-    async def _open_stream(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+    async def events(self, request: HttpRequest, timeouts: Timeouts) -> AsyncGenerator[Event, None]:
         asked = json.loads(request.body)
         stream = self._oracle.stream(
             asked["prompt"], most=asked["max_tokens"], stops=asked.get("stop") or ()

@@ -1,0 +1,90 @@
+"""What becomes of suggestions: shown, accepted, accepted in part; and what comes after them."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+
+from lsp_completions.errors import CompletionsError
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.outcome import Suggested
+from lsp_completions.pipeline.uris import document_key
+from lsp_completions.request import Request
+from lsp_completions.session import Shown, Suggestions
+
+logger = logging.getLogger(__name__)
+
+
+class Acceptance:
+    """Remembers what was shown, and has the next piece ready when one is accepted.
+
+    `next_request` makes the request that the editor is about to make there, or `None` where nothing
+    may be asked; `ask` sends it.
+    """
+
+    def __init__(
+        self,
+        *,
+        current: Callable[[str], Document | None],
+        next_request: Callable[[Document, int], Request | None],
+        ask: Callable[[Request], Coroutine[None, None, None]],
+    ) -> None:
+        self._suggestions = Suggestions()
+        self._current = current
+        self._next_request = next_request
+        self._ask = ask
+        self._ahead: dict[str, asyncio.Task[None]] = {}
+
+    def shown(self, outcome: Suggested) -> list[str]:
+        """Ids for suggestions, by which the editor will report what becomes of them."""
+        return [
+            self._suggestions.add(Shown(document=outcome.document, edit=edit))
+            for edit in outcome.edits
+        ]
+
+    def accepted(self, identity: str) -> None:
+        """A suggestion was accepted."""
+        if (shown := self._suggestions.accept(identity)) is None:
+            return
+        logger.info("a suggestion was accepted")
+        # The document may not show the acceptance yet. Where it shows something else, nobody knows
+        # what comes next.
+        now = self._current(shown.uri)
+        if now is None or (then := shown.accepted(now)) is None:
+            return
+        if (request := self._next_request(*then)) is None:
+            return
+        self.end(shown.uri)
+        task = asyncio.create_task(self._ask_ahead(request), name="ahead")
+        self._ahead[document_key(shown.uri)] = task
+
+    def accepted_in_part(self, identity: str, units: int) -> None:
+        """The beginning of a suggestion was accepted, in UTF-16 units, or the last of it."""
+        if (shown := self._suggestions.get(identity)) is None:
+            return
+        if shown.is_whole(units):
+            self.accepted(identity)
+        else:
+            logger.info("a part of a suggestion was accepted")
+
+    def end(self, uri: str) -> None:
+        """Ask no more for what comes next in a document."""
+        if (task := self._ahead.pop(document_key(uri), None)) is not None:
+            task.cancel()
+
+    def forget(self, uri: str) -> None:
+        """The document was closed."""
+        self.end(uri)
+        self._suggestions.forget(uri)
+
+    async def aclose(self) -> None:
+        """Ask for nothing any more."""
+        for task in self._ahead.values():
+            task.cancel()
+        await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+
+    async def _ask_ahead(self, request: Request) -> None:
+        try:
+            await self._ask(request)
+        except CompletionsError as error:
+            # Whoever asks for it next is told.
+            logger.info("%s", error)

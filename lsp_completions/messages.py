@@ -1,0 +1,95 @@
+"""What the user sees of the server beside suggestions: sentences, questions, progress."""
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from lsp_completions.configuration.in_force import Question
+from lsp_completions.convert import Client
+from lsp_completions.errors import CompletionsError
+from lsp_completions.protocol import Server
+
+logger = logging.getLogger(__name__)
+
+SEND, DO_NOT_SEND = "Send", "Don't send"
+
+
+class Messages:
+    """Speaks through the editor, in the ways it has announced. `client` is known later."""
+
+    def __init__(self, server: Server) -> None:
+        self.client = Client()
+        self._server = server
+        self._said: set[str] = set()
+        self._progressing: set[asyncio.Task[None]] = set()
+
+    def warn(self, sentence: str) -> None:
+        """Something the user should know."""
+        self._say(types.MessageType.Warning, sentence)
+
+    def inform(self, sentence: str) -> None:
+        """Something the user may like to know."""
+        self._say(types.MessageType.Info, sentence)
+
+    def _say(self, kind: types.MessageType, sentence: str) -> None:
+        message = f"lsp-completions: {sentence}"
+        self._server.window_show_message(types.ShowMessageParams(kind, message))
+
+    async def ask(self, question: Question, *, instead: Callable[[str], None]) -> bool | None:
+        """Ask about a host; `None` where no answer comes.
+
+        Where the editor has no buttons, `instead` is given what holds until the user acts.
+        """
+        if not self.client.message_actions:
+            instead(question.refusal)
+        message = f"lsp-completions: {question.words}"
+        actions = [types.MessageActionItem(title) for title in (SEND, DO_NOT_SEND)]
+        asked = types.ShowMessageRequestParams(types.MessageType.Warning, message, actions)
+        try:
+            answer = await self._server.window_show_message_request_async(asked)
+        except JsonRpcException as error:
+            logger.info("The editor cannot ask: %s", error.message)
+            return None
+        return None if answer is None else answer.title == SEND
+
+    def show_until(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
+        """Show that something takes long, until it ends; nothing where editors show no progress."""
+        if self.client.work_done_progress:
+            task = asyncio.create_task(self._progress(ends, sentence), name="progress")
+            self._progressing.add(task)
+            task.add_done_callback(self._progressing.discard)
+
+    def show_loading(self, sentence: str, loading: "asyncio.Task[None]") -> None:
+        """Ollama loads its model: show it until it is there, or say it once."""
+        if self.client.work_done_progress:
+            self.show_until(partial(asyncio.wait, [loading]), sentence)
+        elif sentence not in self._said:
+            self._said.add(sentence)
+            self.inform(f"{sentence}. Suggestions come when it is there.")
+
+    async def _progress(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
+        token = f"lsp-completions-{uuid.uuid4()}"
+        progress = self._server.work_done_progress
+        try:
+            await progress.create_async(token)
+        except JsonRpcException as error:
+            logger.info("The editor shows no progress: %s", error.message)
+            return
+        progress.begin(token, types.WorkDoneProgressBegin(title=sentence))
+        try:
+            await ends()
+        except CompletionsError:
+            pass  # told by the request that waits for it
+        finally:
+            progress.end(token, types.WorkDoneProgressEnd())
+
+    async def aclose(self) -> None:
+        """Show no progress any more."""
+        for task in self._progressing:
+            task.cancel()
+        await asyncio.gather(*self._progressing, return_exceptions=True)
