@@ -1,36 +1,86 @@
-"""`python -m tests.evaluation typing`: the tables of the typing replay, on the standard output."""
+"""`python -m tests.evaluation WHAT`: the tables of one evaluation, on the standard output."""
 
 import argparse
 import sys
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
 
+from tests.evaluation import brackets, corpora, overrun
 from tests.evaluation.editors import EDITORS
+from tests.evaluation.holes import holes_in
 from tests.evaluation.tables import real_table, tables
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.evaluation",
-        description="Type real edits key by key, and see what each policy asks and shows.",
+    parser = argparse.ArgumentParser(prog="python -m tests.evaluation", description=__doc__)
+    what = parser.add_subparsers(required=True, metavar="WHAT")
+
+    typing = what.add_parser(
+        "typing", help="type real edits key by key, and see what each policy asks and shows"
     )
-    parser.add_argument("what", choices=["typing"])
-    parser.add_argument("--few", action="store_true", help="a quarter of the edits")
-    parser.add_argument(
+    typing.set_defaults(run=run_typing)
+    typing.add_argument("--few", action="store_true", help="a quarter of the edits")
+    typing.add_argument(
         "--editor", action="append", choices=list(EDITORS), help="leave the other editors out"
     )
-    parser.add_argument(
+    typing.add_argument(
         "--real", action="store_true", help="beside the real process in real time; takes minutes"
     )
+
+    holes = what.add_parser(
+        "overrun", help="cut holes into code, and see whether just what is missing comes out"
+    )
+    holes.set_defaults(run=run_overrun)
+    holes.add_argument(
+        "--code", action="append", type=Path, metavar="DIR", help="code of yours, in folders"
+    )
+    holes.add_argument("--own", action="store_true", help="only what was written for it")
+    holes.add_argument("--files", type=int, default=20, help="of each language")
+    holes.add_argument("--each", type=int, default=4, help="holes of each kind in each file")
+    holes.add_argument("--seed", type=int, default=0)
+    holes.add_argument(
+        "--failures", type=int, default=0, metavar="N", help="show N trials that went wrong"
+    )
+
+    pairs = what.add_parser(
+        "brackets", help="let a model answer where auto-pairs left closers behind the cursor"
+    )
+    pairs.set_defaults(run=run_brackets)
+
     arguments = parser.parse_args()
+    for table in arguments.run(arguments):
+        print(table, flush=True)
 
-    def tell(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
 
+def run_typing(arguments: argparse.Namespace) -> Iterable[str]:
     editors = arguments.editor or tuple(EDITORS)
     if arguments.real:
-        print(real_table(editors, tell))
-        return
-    for table in tables(few=arguments.few, editors=editors, tell=tell):
-        print(table, flush=True)
+        return [real_table(editors, tell)]
+    return tables(few=arguments.few, editors=editors, tell=tell)
+
+
+def run_overrun(arguments: argparse.Namespace) -> Iterable[str]:
+    sources = [] if arguments.code else corpora.own_code()
+    if arguments.code:
+        sources += corpora.code_in(arguments.code, files=arguments.files, seed=arguments.seed)
+    elif not arguments.own:
+        sources += corpora.installed_code(files=arguments.files)
+    holes = holes_in(sources, each=arguments.each, seed=arguments.seed)
+    tell(f"{len(holes)} holes in {len(sources)} files")
+    found = list(overrun.trials(holes, seed=arguments.seed))
+    yield from overrun.tables(overrun.counted(found))
+    wrong = [trial for trial in found if not trial.exact]
+    some = Random(arguments.seed).sample(wrong, min(arguments.failures, len(wrong)))
+    yield from map(overrun.shown, some)
+
+
+def run_brackets(arguments: argparse.Namespace) -> Iterable[str]:
+    return brackets.tables()
+
+
+def tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,176 @@
+"""Holes cut into code: what stands around each, and what stood in it."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.evaluation.corpora import Source
+
+LINE_END = "rest of a line"
+WHOLE_LINE = "a whole line"
+MIDDLE = "middle of a line"
+BLOCK = "body below its header"
+BLOCK_BEHIND = "body behind its header"
+LINES = (LINE_END, WHOLE_LINE, MIDDLE)
+BLOCKS = (BLOCK, BLOCK_BEHIND)
+
+MOST_LINES = 40  # of a body: longer than any model is asked for
+MOST_CHARS = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """`text` is missing between `before`, where the cursor stands, and `after`."""
+
+    name: str
+    language: str
+    kind: str
+    before: str
+    text: str
+    after: str
+
+
+def holes_in(sources: Sequence[Source], *, each: int, seed: int = 0) -> list[Hole]:
+    """At most `each` holes of each kind in each file, the same ones every time."""
+    return [hole for source in sources for hole in _holes(source, each, seed)]
+
+
+def _holes(source: Source, each: int, seed: int) -> Iterator[Hole]:
+    chance = Random(f"{seed} {source.language} {len(source.text)} {source.text[:80]}")
+    spans = {
+        LINE_END: list(_line_ends(source.text, chance)),
+        WHOLE_LINE: list(_whole_lines(source.text)),
+        MIDDLE: list(_middles(source.text, chance)),
+        BLOCK: (bodies := list(_bodies(source))),
+        BLOCK_BEHIND: [(source.text.rindex("\n", 0, start), end) for start, end in bodies],
+    }
+    for kind, found in spans.items():
+        for start, end in chance.sample(found, min(each, len(found))):
+            yield Hole(
+                name=f"{source.name}:{source.text.count(chr(10), 0, start) + 1}",
+                language=source.language,
+                kind=kind,
+                before=source.text[:start],
+                text=source.text[start:end],
+                after=source.text[end:],
+            )
+
+
+Span = tuple[int, int]
+
+
+def _line_ends(text: str, chance: Random) -> Iterator[Span]:
+    """From some column of a line on, also inside a word, to its end."""
+    for line in re.finditer(r"^[ \t]*(\S.*\S)$", text, re.MULTILINE):
+        if chance.random() < 0.5:
+            places = [found.start() for found in re.finditer(r"\w+|[^\w\s]", line[1])][1:]
+        else:
+            places = list(range(1, len(line[1])))
+        if places:
+            yield line.start(1) + chance.choice(places), line.end()
+
+
+def _whole_lines(text: str) -> Iterator[Span]:
+    """A line whose indentation is there already."""
+    for line in re.finditer(r"^[ \t]*(\S.*)$", text, re.MULTILINE):
+        yield line.start(1), line.end()
+
+
+def _middles(text: str, chance: Random) -> Iterator[Span]:
+    """A few words and signs with others before and after them, or half a word and its rest."""
+    for line in re.finditer(r"^[ \t]*(\S.*\S)$", text, re.MULTILINE):
+        words = [found.span() for found in re.finditer(r"\w+|[^\w\s]", line[1])]
+        if len(words) < 3:
+            continue
+        first = chance.randrange(1, len(words) - 1)
+        last = chance.randrange(first, min(len(words) - 1, first + 12))
+        start = words[first][0]
+        if words[first][1] - start > 2 and chance.random() < 0.3:
+            start += chance.randrange(1, words[first][1] - start)
+        yield line.start(1) + start, line.start(1) + words[last][1]
+
+
+# What opens a block at a line's end, and what begins the line after it; `None` for indentation.
+_BRACES = (re.compile(r"\{$"), re.compile(r"\}"))
+_MARKS = {
+    "ruby": (
+        re.compile(
+            r"^\s*(?:def|class|module|if|unless|while|begin)\b(?!.*\bend$)|\bdo(?: \|.*\|)?$"
+        ),
+        re.compile(r"(?:end|else|elsif|rescue|ensure)\b"),
+    ),
+    "lua": (
+        re.compile(r"\b(?:then|do|else|repeat)$|\bfunction\b[^()]*\([^()]*\)$"),
+        re.compile(r"(?:end|else|elseif|until)\b"),
+    ),
+    "shellscript": (
+        re.compile(r"\b(?:then|do|else)$|\{$"),
+        re.compile(r"(?:fi|done|else|elif)\b|\}"),
+    ),
+    "html": (re.compile(r"<(?!img|br|link|meta|input|hr)[a-z]\w*(?: [^<>]*)?>$"), re.compile("</")),
+}
+
+
+def _bodies(source: Source) -> Iterator[Span]:
+    """The bodies of functions, loops, conditions and the like."""
+    spans = _python_bodies(source.text) if source.language == "python" else _marked_bodies(source)
+    for start, end in spans:
+        body = source.text[start:end]
+        if body.count("\n") < MOST_LINES and len(body) <= MOST_CHARS:
+            yield start, end
+
+
+def _python_bodies(text: str) -> Iterator[Span]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    lines = text.split("\n")
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list) or not isinstance(node, ast.stmt):
+            continue
+        first, last = body[0], body[-1]
+        decorators = getattr(first, "decorator_list", None)
+        line = min(each.lineno for each in (first, *(decorators or ())))
+        if last.end_lineno is None or not lines[line - 2].rstrip().endswith(":"):
+            continue
+        first_line = lines[line - 1]
+        start = sum(len(each) + 1 for each in lines[: line - 1])
+        yield (
+            start + len(first_line) - len(first_line.lstrip()),
+            sum(len(each) + 1 for each in lines[: last.end_lineno]) - 1,
+        )
+
+
+def _marked_bodies(source: Source) -> Iterator[Span]:
+    opens, closes = _MARKS.get(source.language, _BRACES)
+    lines = source.text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    for index, header in enumerate(lines):
+        if not header.strip() or not opens.search(header):
+            continue
+        depth = _width(header)
+        last = None
+        for other in range(index + 1, min(index + 2 * MOST_LINES, len(lines))):
+            line = lines[other]
+            if not line.strip():
+                continue
+            if _width(line) > depth:
+                last = other
+                continue
+            if last is not None and _width(line) == depth and closes.match(line.lstrip()):
+                first = lines[index + 1]
+                if first.strip():
+                    indent = len(first) - len(first.lstrip())
+                    yield starts[index + 1] + indent, starts[last] + len(lines[last])
+            break
+
+
+def _width(line: str) -> int:
+    line = line.expandtabs(8)
+    return len(line) - len(line.lstrip())
