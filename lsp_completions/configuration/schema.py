@@ -7,6 +7,7 @@ import json
 from enum import Enum
 from typing import Any
 
+from lsp_completions import __version__
 from lsp_completions.kinds import (
     UNLIMITED,
     Choice,
@@ -25,6 +26,9 @@ from lsp_completions.settings import Knob, knobs
 Schema = dict[str, Any]
 
 SECTION = "lspCompletions"
+
+# Its extension says this itself.
+SET_BY_VS_CODE = ("commandSuffix",)
 
 
 def settings_schema() -> str:
@@ -66,13 +70,15 @@ def settings_schema() -> str:
 
 
 def vs_code_manifest(manifest: str) -> str:
-    """VS Code's `package.json` with the settings that it shows.
+    """VS Code's `package.json` with our version and, after its own, the settings that it shows.
 
     What an opened project may not decide has the scope of the machine, so that VS Code itself
     takes it from no project. Nothing has a default there, which would win over the user's file.
     """
     whole = json.loads(manifest)
-    whole["contributes"]["configuration"]["properties"] = {
+    whole["version"] = __version__
+    *_, ours = whole["contributes"]["configuration"]
+    ours["properties"] = {
         f"{SECTION}.{knob.key}": {
             **or_null(schema_of(knob.kind)),
             "default": None,
@@ -80,6 +86,7 @@ def vs_code_manifest(manifest: str) -> str:
             "markdownDescription": knob.sentence + _said_default(knob),
         }
         for knob in knobs()
+        if knob.key not in SET_BY_VS_CODE
     }
     return _json(whole)
 

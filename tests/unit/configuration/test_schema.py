@@ -1,9 +1,9 @@
 import json
-from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator
 
+from lsp_completions import __version__
 from lsp_completions.configuration.schema import settings_schema, vs_code_manifest
 from lsp_completions.settings import Settings, keys, knobs, resolve
 from tests.check import ROOT
@@ -70,11 +70,15 @@ def test_what_locks_settings_is_known() -> None:
 
 
 def test_vs_code_takes_from_no_project_what_a_project_may_not_decide() -> None:
-    shown: dict[str, Any] = MANIFEST["contributes"]["configuration"]["properties"]
+    own, shown = (part["properties"] for part in MANIFEST["contributes"]["configuration"])
     scopes = {key: each["scope"] for key, each in shown.items()}
     assert scopes == {
-        f"lspCompletions.{knob.key}": "machine" if knob.guarded else "window" for knob in knobs()
+        f"lspCompletions.{knob.key}": "machine" if knob.guarded else "window"
+        for knob in knobs()
+        if knob.key != "commandSuffix"
     }
+    # They choose the program that runs.
+    assert {each["scope"] for each in own.values()} == {"machine"}
     for setting in shown.values():
         Draft7Validator.check_schema(setting)
         # It would be sent as if the user had set it.
@@ -85,3 +89,4 @@ def test_vs_code_takes_from_no_project_what_a_project_may_not_decide() -> None:
 def test_the_rest_of_the_manifest_stays() -> None:
     assert json.loads(vs_code_manifest(json.dumps(MANIFEST))) == MANIFEST
     assert MANIFEST["name"] == "lsp-completions"
+    assert MANIFEST["version"] == __version__
