@@ -33,13 +33,16 @@ class Places:
     """Remembers how the files looked when they were read."""
 
     def __init__(self) -> None:
+        self._roots: tuple[str, ...] = ()
+        self._files: tuple[Path, ...] = ()
         self._stamps: tuple[object, ...] = ()
         self._good: tuple[Layer, ...] | None = None
 
     def read(self, roots: Iterable[str]) -> Read:
         """Read all of them. `roots` are the workspace folders, as URIs."""
-        roots = tuple(roots)
-        self._stamps = _stamps(roots)  # before, so that no change is missed
+        self._roots = roots = tuple(roots)
+        self._files = (machine_file(), config_file(), trust_file(), *project_files(roots))
+        self._stamps = _stamps(self._files)  # before, so that no change is missed
         layers, problems = load_user_layers()
         project, of_project = project_layers(roots)
         approved, of_list = trusted()
@@ -55,12 +58,11 @@ class Places:
 
     def have_changed(self, roots: Iterable[str]) -> bool:
         """Whether one of them looks otherwise than when it was read: a `stat` for each."""
-        return _stamps(roots) != self._stamps
+        return tuple(roots) != self._roots or _stamps(self._files) != self._stamps
 
 
-def _stamps(roots: Iterable[str]) -> tuple[object, ...]:
-    files = (machine_file(), config_file(), trust_file(), *project_files(roots))
-    return tuple((file, _stamp(file)) for file in files)
+def _stamps(files: Iterable[Path]) -> tuple[object, ...]:
+    return tuple(map(_stamp, files))
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

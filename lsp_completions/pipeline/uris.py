@@ -6,10 +6,14 @@ Nothing here asks the disk: a document is what its editor calls it, links includ
 import posixpath
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes
 
+SPELLINGS = 256  # URIs that are kept taken apart; more are seldom open at once
 
+
+@lru_cache(SPELLINGS)
 def document_key(uri: str) -> str:
     """The same key for every spelling of the same URI; a key is only ever compared.
 
@@ -87,6 +91,7 @@ class _Parts(NamedTuple):
         return bool(_DRIVE.match(self.path)) or (self.scheme == "file" and self.authority != "")
 
 
+@lru_cache(SPELLINGS)
 def _parts_of(uri: str) -> _Parts:
     scheme, colon, rest = uri.partition(":")
     if not colon or len(scheme) == 1 or not _SCHEME.fullmatch(scheme):

@@ -5,6 +5,7 @@ Upper and lower case are the same.
 """
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 SECRET_FILES: dict[str, str] = {
     "environment": """
@@ -69,6 +70,7 @@ EXAMPLES = """
 COPIES = ("~", ".bak", ".backup", ".old", ".orig", ".save", ".swp")
 
 
+@lru_cache(256)
 def holds_secrets(path: str) -> bool:
     """Whether a file with this path, `/` between its parts, is one that holds secrets."""
     *folders, name = path.lower().split("/")
