@@ -62,7 +62,7 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
         ends_with_rest,
         kept,
         _rest_within(text, rest),
-        _start_of_rest_at_end(text, rest),
+        _start_of_rest_at_end(text, rest, context.line_prefix),
         (text, 0),
         cut,
     )
@@ -145,7 +145,7 @@ def _rest_within(text: str, rest: str) -> Reading | None:
     return None
 
 
-def _start_of_rest_at_end(text: str, rest: str) -> Reading | None:
+def _start_of_rest_at_end(text: str, rest: str, before: str) -> Reading | None:
     """The text ends with the beginning of the rest of the line."""
     trimmed = text.rstrip()
     for length in range(min(len(rest), len(trimmed), _LONGEST_OVERLAP), 0, -1):
@@ -153,7 +153,10 @@ def _start_of_rest_at_end(text: str, rest: str) -> Reading | None:
         if not trimmed.endswith(overlap):
             continue
         start = len(trimmed) - length
-        if length < _LONG_ENOUGH and overlap.strip() not in _SEPARATORS:
+        # Quotes of a language that has no such strings are no brackets to the scanner.
+        is_odd = before.count(overlap) % 2 and trimmed.count(overlap) % 2
+        closes_pair = overlap in _QUOTES and is_odd
+        if length < _LONG_ENOUGH and overlap.strip() not in _SEPARATORS and not closes_pair:
             continue
         if _splits_word(trimmed, start) or _splits_word(rest, length):
             continue
@@ -188,3 +191,4 @@ _PIECE_OF_CODE = re.compile(r"\w.*[^\w\s.].*\w|^[^\w\s].*\w.*[^\w\s]")
 _LONG_ENOUGH = 4  # characters that are equal by more than chance
 _LONGEST_OVERLAP = 200
 _SEPARATORS = frozenset(",;>")
+_QUOTES = frozenset("\"'`")

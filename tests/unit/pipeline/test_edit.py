@@ -66,6 +66,23 @@ def test_closers_behind_the_cursor_stand_once(opened: str, rest: str, said: str)
         assert result == f"call{opened}{said}{rest}", rest[:repeated]
 
 
+@pytest.mark.parametrize(
+    ("language", "opened", "rest"),
+    [
+        pytest.param("rust", "let c = '", "';", id="a letter in Rust"),
+        pytest.param("lisp", "(f '", "')", id="a quoted name"),
+        pytest.param("c", "// see `", "`)", id="a comment"),
+        pytest.param("html", "<a href='", "'>", id="an attribute"),
+        pytest.param("matlab", "disp('", "')", id="where it also transposes"),
+    ],
+)
+def test_a_closing_quote_stands_once_in_any_language(language: str, opened: str, rest: str) -> None:
+    context = context_of(f"{opened}<cursor>{rest}", language)
+    for said in ("x", "x" + rest[0], "x" + rest):
+        edit = edit_for(said, context)
+        assert apply(opened + rest, edit) == f"{opened}x{rest}", said
+
+
 def test_a_suggestion_that_changes_nothing_is_none() -> None:
     context = context_of("f(<cursor>)", "python")
     assert edit_for("", context) is None
