@@ -9,8 +9,8 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Coroutine
-from functools import partial
-from typing import Any, NoReturn
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -39,11 +39,13 @@ from lsp_completions.pipeline.outcome import (
 from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.protocol import Server
 from lsp_completions.request import Request, Selection
-from lsp_completions.service import Service
 from lsp_completions.session import TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
 from lsp_completions.switches import Scope, Switch
-from lsp_completions.transport import Transport
+
+if TYPE_CHECKING:
+    from lsp_completions.service import Service
+    from lsp_completions.transport import Transport
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +108,7 @@ def serve(*, client_process_id: int | None = None) -> NoReturn:
 class CompletionServer(Server):
     """Speaks with one editor. `transport` is another way to ask models."""
 
-    def __init__(self, transport: Transport | None = None) -> None:
+    def __init__(self, transport: "Transport | None" = None) -> None:
         super().__init__("lsp-completions", __version__, READERS)
         self.client = Client()
         self.turns = Turns()
@@ -125,24 +127,13 @@ class CompletionServer(Server):
             changed=self._settings_changed,
             logged_in=self.try_again,
         )
-        self.service = Service(
-            self.following,
-            self.messages,
-            self.notices,
-            ended=self._ended,
-            transport=transport,
-        )
         self.acceptance = Acceptance(
-            current=self.service.documents.get,
+            current=lambda uri: self.service.documents.get(uri),
             next_request=self._next_request,
-            ask=self.service.complete_ahead,
+            ask=lambda request: self.service.complete_ahead(request),
         )
-        self.on_stop += [
-            self.messages.aclose,
-            self.acceptance.aclose,
-            self.following.aclose,
-            *self.service.closings,
-        ]
+        self._transport = transport
+        self.on_stop += [self.messages.aclose, self.acceptance.aclose, self.following.aclose]
 
         menu = types.CompletionOptions(trigger_characters=list(TRIGGER_CHARACTERS))
         for method, handler, options in (
@@ -166,6 +157,30 @@ class CompletionServer(Server):
             self.feature(method, options)(handler)
         for method in signed_in.SIGN_IN:
             self.feature(method)(self.sign_in)
+
+    @cached_property
+    def service(self) -> "Service":
+        """What answers requests.
+
+        Built when it is first needed, after `initialize` was answered: its modules take a fifth of
+        all the time to start.
+        """
+        from lsp_completions.service import Service
+
+        service = Service(
+            self.following,
+            self.messages,
+            self.notices,
+            ended=self._ended,
+            transport=self._transport,
+        )
+        self.on_stop += service.closings
+        service.follow(changed=False)
+        return service
+
+    @property
+    def _is_built(self) -> bool:
+        return "service" in self.__dict__
 
     @property
     def settings(self) -> Settings:
@@ -519,7 +534,8 @@ class CompletionServer(Server):
         changed = self.settings != before
         if changed:
             self._trouble_of_late = None
-        self.service.follow(changed=changed)
+        if self._is_built:
+            self.service.follow(changed=changed)
         if changed and self.following.may_ask:
             self._tell_status(self.service.backend.problem)
         # Ours alone: libraries write down what they are given.
@@ -528,7 +544,8 @@ class CompletionServer(Server):
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong."""
         self._trouble_of_late = None
-        self.service.try_again()
+        if self._is_built:
+            self.service.try_again()
 
     # ---- to the user
 

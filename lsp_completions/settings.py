@@ -3,7 +3,6 @@
 `resolve` never fails: a wrong value is a `Problem`, and what was in force before stays in force.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -556,6 +555,8 @@ def _kind(knob: Field[Any]) -> Kind[object]:
 
 
 def _unknown(key: str, known: Mapping[str, object]) -> str:
+    import difflib  # needed for misspelled settings only, and slow to import
+
     spellings = {name.lower(): name for name in known}
     # `max_tokens` and `maxtokens` are as near to `maxTokens` as a word can be.
     word = re.sub(r"[^a-z]", "", key.lower())

@@ -107,7 +107,7 @@ def neovim() -> Iterator[Editor]:
 
 @pytest.fixture(scope="module")
 def helix() -> Iterator[Editor]:
-    yield from running_editor(HELIX)
+    yield from running_editor(HELIX, initializationOptions={"menuDeadline": 30})
 
 
 def texts(result: Any) -> list[str]:
