@@ -8,6 +8,8 @@ from random import Random
 
 from tests.evaluation import brackets, corpora, overrun
 from tests.evaluation.editors import EDITORS
+from tests.evaluation.edits import LANGUAGES, real, words_of, written
+from tests.evaluation.history import sittings_of
 from tests.evaluation.holes import holes_in
 from tests.evaluation.tables import real_table, tables
 
@@ -26,6 +28,25 @@ def main() -> None:
     )
     typing.add_argument(
         "--real", action="store_true", help="beside the real process in real time; takes minutes"
+    )
+    typing.add_argument(
+        "--setting", default="", metavar="TEXT", help="only the tables with this in their title"
+    )
+    typing.add_argument(
+        "--git",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="edits out of this repository's commits, in the place of those kept here",
+    )
+    typing.add_argument("--last", type=int, default=20, metavar="N", help="of its last N commits")
+    typing.add_argument("--at", default="HEAD", metavar="REVISION", help="counted from here")
+    typing.add_argument(
+        "--language", choices=sorted(set(LANGUAGES.values())), help="of its files in one language"
+    )
+    typing.add_argument(
+        "--most", type=int, default=40, metavar="N", help="at most N documents of each repository"
     )
 
     holes = what.add_parser(
@@ -56,8 +77,25 @@ def main() -> None:
 def run_typing(arguments: argparse.Namespace) -> Iterable[str]:
     editors = arguments.editor or tuple(EDITORS)
     if arguments.real:
-        return [real_table(editors, tell)]
-    return tables(few=arguments.few, editors=editors, tell=tell)
+        yield real_table(editors, tell)
+        return
+    sittings = [*written(), *real()] if not arguments.git else []
+    for folder in arguments.git:
+        sittings += sittings_of(
+            folder,
+            commits=arguments.last,
+            at=arguments.at,
+            only=arguments.language,
+            most=arguments.most,
+        )
+    sittings = sittings[::4] if arguments.few else sittings
+    languages = sorted({sitting.language for sitting in sittings})
+    edits = sum(len(sitting.edits) for sitting in sittings)
+    yield (
+        f"{edits} edits in {len(sittings)} documents, {words_of(sittings)} words: "
+        f"{', '.join(languages)}.\n"
+    )
+    yield from tables(sittings, editors=editors, only=arguments.setting, tell=tell)
 
 
 def run_overrun(arguments: argparse.Namespace) -> Iterable[str]:

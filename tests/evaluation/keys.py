@@ -1,4 +1,8 @@
-"""An edit as the keys that make it, with and without an editor that indents and closes brackets."""
+"""The next key on the way to an edit, with and without an editor that indents and closes brackets.
+
+It follows from the text and the cursor alone, so slips of the finger are mended and accepted
+suggestions are gone on from.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +10,15 @@ from dataclasses import dataclass
 from tests.evaluation.edits import Edit
 
 PAIRS = {"(": ")", "[": "]", "{": "}", '"': '"', "'": "'"}
-UNITS = {"go": "\t", "typescript": "  "}
+UNITS = {
+    "c": "    ",
+    "go": "\t",
+    "javascript": "  ",
+    "lua": "  ",
+    "ruby": "  ",
+    "typescript": "  ",
+}
+MOST_BACKSPACES = 12  # more than that is selected and deleted at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,63 +41,82 @@ class Key:
         return text[: self.start] + self.new + text[self.end :]
 
 
-def keys_of(edit: Edit, *, assisted: bool = False) -> list[Key]:
-    """The keys; an editor that assists indents new lines and closes brackets by itself."""
-    if assisted:
-        return list(_assisted(edit))
-    at = len(edit.before)
-    return [
-        Key(start=at + i, end=at + i, new=character, cursor=at + i + 1)
-        for i, character in enumerate(edit.text)
-    ]
+def going_to(place: int) -> Key:
+    return Key(start=place, end=place, new="", cursor=place)
 
 
-def _assisted(edit: Edit) -> Iterator[Key]:
-    goal, typed = edit.text, 0
-    text, at = edit.before + edit.after, len(edit.before)
-    closed = ""  # what the editor has closed by itself, from the cursor on
+def typing(character: str, at: int) -> Key:
+    return Key(start=at, end=at, new=character, cursor=at + 1)
 
-    while typed < len(goal):
-        character = goal[typed]
-        line = text[text.rfind("\n", 0, at) + 1 : at]
-        typed += 1
-        if closed and goal.startswith(step := _step(closed), typed - 1):
-            # Typed over, or gone to.
-            key = Key(start=at, end=at, new="", cursor=at + len(step))
-            closed = closed[len(step) :]
-            typed += len(step) - 1
-        elif character == "\n":
-            indent, ahead = line[: len(line) - len(line.lstrip())], ""
-            if line.rstrip().endswith((":", "{", "(", "[")):
-                if closed[:1] == PAIRS.get(line.rstrip()[-1]):
-                    ahead = "\n" + indent
-                indent += UNITS.get(edit.language, "    ")
-            # White space that stood alone on its line goes.
-            start = at if line.strip() else at - len(line)
-            new = "\n" + indent
-            key = Key(start=start, end=at, new=new + ahead, cursor=start + len(new))
-            closed = ahead + closed
-            yield key
-            text, at = key.applied(text), key.cursor
-            wanted = _blank_at(goal, typed)
-            if goal[typed + len(wanted) : typed + len(wanted) + 1] == "\n":
-                typed += len(wanted)
-                continue
-            if wanted.startswith(indent):
-                typed += len(indent)
-                continue
-            typed += len(wanted)
-            start = at - len(indent)
-            key = Key(start=start, end=at, new=wanted, cursor=start + len(wanted))
-        elif character in PAIRS and _closes_here(text, at, character, edit.language):
-            key = Key(start=at, end=at, new=character + PAIRS[character], cursor=at + 1)
-            closed = PAIRS[character] + closed
-        else:
-            key = Key(start=at, end=at, new=character, cursor=at + 1)
+
+def keys_of(edit: Edit, *, assisted: bool = False) -> Iterator[Key]:
+    """All the keys, from where the edit begins."""
+    text, at = edit.begun, start_of(edit)
+    while (key := next_key(edit, text, at, assisted=assisted)) is not None:
         yield key
         text, at = key.applied(text), key.cursor
-    if closed:
-        yield Key(start=at, end=at + len(closed), new="", cursor=at)
+
+
+def start_of(edit: Edit) -> int:
+    """Where the cursor is put to begin with."""
+    return len(edit.before) + len(edit.deleted)
+
+
+def next_key(edit: Edit, text: str, at: int, *, assisted: bool = False) -> Key | None:
+    """The key to press; `None` once the edit is made."""
+    end = len(text) - len(edit.after)
+    if at > end:
+        return None if text == edit.made else going_to(end)
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    closed = text[at:end]  # what the editor has closed by itself
+    typed = edit.typed_in(text[:at])
+    if typed is None:
+        return _deleting(edit, text, at)
+
+    goal, blank = edit.text, ""
+    if assisted and "\n" in text[len(edit.before) : at] and not line.strip():
+        # The editor has indented the line.
+        began = typed - len(_blank_before(goal, typed))
+        blank = _blank_at(goal, began)
+        is_empty = goal[began + len(blank) : began + len(blank) + 1] == "\n"
+        if not is_empty and not blank.startswith(line):
+            start = at - len(line)
+            return Key(start=start, end=at, new=blank, cursor=start + len(blank))
+        typed = began + (len(blank) if is_empty else len(line))
+    if typed >= len(goal):
+        return Key(start=at, end=end, new="", cursor=at) if closed else None
+
+    character = goal[typed]
+    if closed and goal.startswith(step := _step(closed), typed):
+        return Key(start=at, end=at, new="", cursor=at + len(step))  # typed over, or gone to
+    if assisted and character == "\n":
+        own = len(edit.before) <= at - len(line)
+        return _new_line(edit, at, line, closed, strips=own)
+    if assisted and character in PAIRS and _closes_here(text, at, character, edit.language):
+        return Key(start=at, end=at, new=character + PAIRS[character], cursor=at + 1)
+    return typing(character, at)
+
+
+def _deleting(edit: Edit, text: str, at: int) -> Key:
+    began = len(edit.before)
+    assert at > began
+    assert text.startswith(edit.before)
+    is_long = len(edit.deleted) > MOST_BACKSPACES or "\n" in edit.deleted
+    if is_long and text[began:at] == edit.deleted:
+        return Key(start=began, end=at, new="", cursor=began)
+    return Key(start=at - 1, end=at, new="", cursor=at - 1)
+
+
+def _new_line(edit: Edit, at: int, line: str, closed: str, *, strips: bool) -> Key:
+    indent, ahead = line[: len(line) - len(line.lstrip())], ""
+    if line.rstrip().endswith((":", "{", "(", "[")):
+        if closed and closed[:1] == PAIRS.get(line.rstrip()[-1]):
+            ahead = "\n" + indent
+        indent += UNITS.get(edit.language, "    ")
+    # White space that stood alone on its line goes.
+    start = at if line.strip() or not strips else at - len(line)
+    new = "\n" + indent
+    return Key(start=start, end=at, new=new + ahead, cursor=start + len(new))
 
 
 def _step(closed: str) -> str:
@@ -106,3 +137,8 @@ def _closes_here(text: str, at: int, character: str, language: str) -> bool:
 def _blank_at(text: str, at: int) -> str:
     rest = text[at:]
     return rest[: len(rest) - len(rest.lstrip(" \t"))]
+
+
+def _blank_before(text: str, at: int) -> str:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[len(line.rstrip(" \t")) :]

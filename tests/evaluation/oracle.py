@@ -1,14 +1,13 @@
 """A model that knows what is about to be typed, and says it, or errs at a token."""
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.evaluation.edits import Edit
+from tests.evaluation.edits import Edit, Sitting
+from tests.evaluation.fitting import tokens_of
 
-TOKEN = re.compile(r"\n[ \t]*|[ \t]?\w{1,6}|[ \t]*[^\w\s]{1,3}|[ \t]+")
 LAST_ERROR = 64  # tokens; it errs before, and rather sooner than later
 WRONG = (
     "wrapped(None)\n",
@@ -36,15 +35,11 @@ class Model:
 USUAL = Model()
 
 
-def tokens_of(text: str) -> list[str]:
-    return TOKEN.findall(text)
-
-
 class Oracle:
-    """One model at work on one edit. The same question gets the same answer, whoever asks."""
+    """One model at work on one document. The same question gets the same answer, whoever asks."""
 
-    def __init__(self, edit: Edit, model: Model) -> None:
-        self.edit = edit
+    def __init__(self, sitting: Sitting, model: Model) -> None:
+        self.sitting = sitting
         self.model = model
         self.requests = 0
         self.running = 0
@@ -56,11 +51,12 @@ class Oracle:
 
     def answer(self, prefix: str) -> list[str]:
         """All the tokens it says after `prefix`."""
-        rest = self.edit.rest_after(prefix)
-        if rest is None:
+        found = self._asked_about(prefix)
+        if found is None:
             return []
+        edit, rest = found
         tokens = tokens_of(rest)
-        random = Random(f"{self.model.seed} {self.edit.name} {len(prefix)}")
+        random = Random(f"{self.model.seed} {edit.name} {len(prefix)}")
         at = None
         if random.random() < self.model.err:
             at = int(random.random() ** 2 * min(LAST_ERROR, len(tokens)))
@@ -72,6 +68,18 @@ class Oracle:
             said = random.choice(wrong) + "".join(random.sample(WRONG, len(WRONG)))
             tokens = [*tokens[:at], *tokens_of(said)]
         return tokens
+
+    def _asked_about(self, prefix: str) -> tuple[Edit, str] | None:
+        """The edit that is made there, and how it goes on."""
+        for edit in self.sitting.edits:
+            if (rest := edit.rest_after(prefix)) is not None:
+                return edit, rest
+        for edit in self.sitting.edits:
+            # While it is being deleted it looks as if it were to be written.
+            begun = prefix.removeprefix(edit.before)
+            if prefix.startswith(edit.before) and edit.deleted.startswith(begun):
+                return edit, edit.deleted[len(begun) :]
+        return None
 
     async def stream(
         self, prefix: str, *, most: int = 256, stops: Sequence[str] = ()

@@ -39,6 +39,10 @@ class Policy:
 
     def cancel(self, number: int) -> None: ...
 
+    def accepted(self, identity: str) -> None: ...
+
+    def accepted_part(self, identity: str, length: int) -> None: ...
+
     async def aclose(self) -> None:
         tasks = list(self._tasks)
         for task in tasks:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.evaluation.editors import EDITORS, Editor
-from tests.evaluation.edits import Edit
-from tests.evaluation.keys import keys_of
+from tests.evaluation.edits import Sitting
+from tests.evaluation.hands import CALM, Hands
 from tests.evaluation.oracle import USUAL, Model, Oracle
-from tests.evaluation.replay import CALM, Hands, Typed
+from tests.evaluation.replay import Typed
 from tests.evaluation.services import Conversation
 from tests.support.lsp_client import framed
 from tests.support.sourcegraph import TOKEN, Answer, Exchange, StandIn, running_stand_in
@@ -24,31 +24,31 @@ TOLD_BY = "<｜fim▁hole｜>"
 
 
 def typed_for_real(
-    edit: Edit,
+    sitting: Sitting,
     *,
     editor: str = "VS Code",
     model: Model = USUAL,
     hands: Hands = CALM,
     most_keys: int | None = None,
 ) -> Typed:
-    """Type one edit or the first keys of it, in real time."""
-    oracle = Oracle(edit, model)
+    """Make the edits of one document or the first keys of them, in real time."""
+    oracle = Oracle(sitting, model)
 
     def script(exchange: Exchange) -> Answer:
         prompt = exchange.prompt.partition(TOLD_BY)[0]
-        tokens = oracle.answer(prompt[max(0, prompt.find(edit.before)) :])
+        tokens = oracle.answer(prompt[max(0, prompt.find(sitting.edits[0].before)) :])
         oracle.tokens += len(tokens)  # as if all of them were made
         return Answer(*tokens, delay=model.first_after, gap=1 / model.tokens_a_second)
 
     with running_stand_in(script) as instance:
-        typed = asyncio.run(_typed(edit, instance, EDITORS[editor], oracle, hands, most_keys))
+        typed = asyncio.run(_typed(sitting, instance, EDITORS[editor], oracle, hands, most_keys))
         oracle.requests = len(instance.completions)
         oracle.asked_at = [exchange.arrived_at for exchange in instance.completions]
         return typed
 
 
 async def _typed(
-    edit: Edit,
+    sitting: Sitting,
     instance: StandIn,
     editor: type[Editor],
     oracle: Oracle,
@@ -66,16 +66,13 @@ async def _typed(
             )
             service = RealServer(process, inline=not editor.MENU)
             try:
-                at_work = editor(service, edit, loop.time)
+                at_work = editor(service, sitting, loop.time)
                 at_work.patience = 2.0
                 await service.ready()
-                keys = keys_of(edit, assisted=hands.assisted)[:most_keys]
-                gaps = hands.gaps_of(edit, keys)
-                began = loop.time() + gaps[0]
-                seen = await at_work.type(keys, gaps)
+                seen = await at_work.type(hands, most_keys)
             finally:
                 await service.aclose()
-    return Typed(edit=edit, keys=keys, began=began, seen=seen, oracle=oracle)
+    return Typed(sitting=sitting, seen=seen, oracle=oracle)
 
 
 @contextmanager

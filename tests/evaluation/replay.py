@@ -1,22 +1,22 @@
 """Edits typed key by key, and what came of it."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from random import Random
 from statistics import fmean, median
 
-from tests.evaluation.editors import EDITORS, Editor, Moment, Seen
-from tests.evaluation.edits import Edit
-from tests.evaluation.keys import Key, keys_of
-from tests.evaluation.oracle import TOKEN, USUAL, Model, Oracle
+from tests.evaluation.editors import EDITORS, Editor, Seen
+from tests.evaluation.edits import Sitting, words_of
+from tests.evaluation.fitting import TOKEN, agreement, fitting, flickers
+from tests.evaluation.hands import CALM, Hands
+from tests.evaluation.oracle import USUAL, Model, Oracle
 from tests.evaluation.policies import FireAtEveryKey, WaitForAPause
 from tests.evaluation.services import OurServer, Service
 from tests.evaluation.virtual_time import run
 
-THINKS = (0.4, 1.5)  # seconds, before a new line
 SERVER = "this server"
-CLOSERS = ")]}\"'` \n"
+INDENTED = re.compile(r"\n[ \t]+")
 
 
 def ours(oracle: Oracle, editor: type[Editor]) -> Service:
@@ -28,26 +28,6 @@ POLICIES: dict[str, Callable[[Oracle, type[Editor]], Service]] = {
     "wait for a pause": lambda oracle, editor: WaitForAPause(oracle),
     "fire at every key": lambda oracle, editor: FireAtEveryKey(oracle),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hands:
-    """How somebody types: seconds between keys, from and to, and whether the editor assists."""
-
-    gaps: tuple[float, float] = (0.06, 0.3)
-    thinks: bool = True
-    assisted: bool = False
-    seed: int = 1
-
-    def gaps_of(self, edit: Edit, keys: Sequence[Key]) -> list[float]:
-        random = Random(f"{self.seed} {edit.name}")
-        return [
-            random.uniform(*(THINKS if self.thinks and "\n" in key.new else self.gaps))
-            for key in keys
-        ]
-
-
-CALM = Hands()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,6 +49,13 @@ class Score:
     asked: int = 0
     answered: int = 0
     most_at_once: int = 0
+    accepted: int = 0
+    saved: int = 0
+    """Keys that were not pressed, as what they would have typed was accepted."""
+    ready: list[bool] = field(default_factory=list)
+    documents: int = 0
+    right: int = 0
+    """Documents that hold what they should in the end."""
 
     @property
     def requests_a_word(self) -> float:
@@ -91,6 +78,15 @@ class Score:
         return self.answered / self.asked if self.asked else 1.0
 
     @property
+    def saved_a_word(self) -> float:
+        return self.saved / self.words
+
+    @property
+    def ready_share(self) -> float | None:
+        """How often the next piece was there at once after an acceptance."""
+        return fmean(self.ready) if self.ready else None
+
+    @property
     def usual_first(self) -> float | None:
         return median(self.first) if self.first else None
 
@@ -101,17 +97,15 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """One edit, typed: what was seen, and what was asked of the model."""
+    """The edits of one document, made: what was seen, and what was asked of the model."""
 
-    edit: Edit
-    keys: Sequence[Key]
-    began: float
+    sitting: Sitting
     seen: Seen
     oracle: Oracle
 
 
 def typed(
-    edit: Edit,
+    sitting: Sitting,
     *,
     policy: str = SERVER,
     editor: str = "VS Code",
@@ -119,12 +113,12 @@ def typed(
     hands: Hands = CALM,
     most_keys: int | None = None,
 ) -> Typed:
-    """Type one edit or the first keys of it, in virtual time."""
-    return run(_typed(edit, policy, EDITORS[editor], model, hands, most_keys))
+    """Make the edits of one document or the first keys of them, in virtual time."""
+    return run(_typed(sitting, policy, EDITORS[editor], model, hands, most_keys))
 
 
 async def _typed(
-    edit: Edit,
+    sitting: Sitting,
     policy: str,
     editor: type[Editor],
     model: Model,
@@ -132,53 +126,52 @@ async def _typed(
     most_keys: int | None,
 ) -> Typed:
     loop = asyncio.get_running_loop()
-    oracle = Oracle(edit, model)
+    oracle = Oracle(sitting, model)
     service = POLICIES[policy](oracle, editor)
     try:
-        at_work = editor(service, edit, loop.time)
+        at_work = editor(service, sitting, loop.time)
         await asyncio.sleep(1)
-        keys = keys_of(edit, assisted=hands.assisted)[:most_keys]
-        gaps = hands.gaps_of(edit, keys)
-        began = loop.time() + gaps[0]
-        seen = await at_work.type(keys, gaps)
+        seen = await at_work.type(hands, most_keys)
     finally:
         await service.aclose()
-    return Typed(edit=edit, keys=keys, began=began, seen=seen, oracle=oracle)
+    return Typed(sitting=sitting, seen=seen, oracle=oracle)
 
 
 def replayed(
-    edits: Iterable[Edit],
+    sittings: Iterable[Sitting],
     *,
     policy: str = SERVER,
     editor: str = "VS Code",
     model: Model = USUAL,
     hands: Hands = CALM,
 ) -> Score:
-    """Type all the edits, one after the other."""
+    """Make all the edits, one after the other."""
     score = Score()
-    for edit in edits:
-        one = typed(edit, policy=policy, editor=editor, model=model, hands=hands)
+    for sitting in sittings:
+        one = typed(sitting, policy=policy, editor=editor, model=model, hands=hands)
         count(one, score)
     return score
 
 
 def count(one: Typed, score: Score) -> None:
-    """Add what came of one edit."""
-    edit, moments, oracle = one.edit, one.seen.moments, one.oracle
-    score.words += edit.words
+    """Add what came of one document."""
+    edits, moments, oracle = one.sitting.edits, one.seen.moments, one.oracle
+    score.words += words_of([one.sitting])
     score.requests += oracle.requests
     score.tokens += oracle.tokens
     score.asked += one.seen.asked
     score.answered += one.seen.answered
     score.most_at_once = max(score.most_at_once, oracle.most_at_once)
+    score.ready += one.seen.ready
+    score.documents += 1
+    score.right += one.seen.text == edits[-1].made
 
-    starts = {match.start() for match in TOKEN.finditer(edit.text)}
-    shown: set[int] = set()
-    rest = [rest_at(edit, one.keys[: moment.typed], moment) for moment in moments]
-    fits = [fitting(moment.shown, left) for moment, left in zip(moments, rest, strict=True)]
+    starts = [{match.start() for match in TOKEN.finditer(edit.text)} for edit in edits]
+    shown: set[tuple[int, int]] = set()
     first: float | None = None
-    lost: float | None = one.began
-    for number, (moment, left, fit) in enumerate(zip(moments, rest, fits, strict=True)):
+    lost: float | None = one.seen.began
+    for number, moment in enumerate(moments):
+        left, fit = moment.left, fitting(moment.shown, moment.left)
         following = moments[number + 1] if number + 1 < len(moments) else None
         if moment.is_key and left:
             score.keys += 1
@@ -187,14 +180,18 @@ def count(one: Typed, score: Score) -> None:
             score.fitting_keys += 1
         if flickers(moment.replaced, moment.shown) and fitting(moment.replaced, left):
             score.flicker += 1
+        if moment.taken:
+            score.accepted += 1
+            score.saved += len(INDENTED.sub("\n", moment.taken)) - 1
         if fit:
             if first is None:
-                first = moment.at - one.began
+                first = moment.at - one.seen.began
             if lost is not None:
                 score.again.append(moment.at - lost)
                 lost = None
-            at = len(edit.text) - len(left)
-            shown |= starts & set(range(at, at + agreement(moment.shown, left)))
+            at = len(edits[moment.edit].text) - len(left)
+            agreed = range(at, at + agreement(moment.shown, left))
+            shown |= {(moment.edit, i) for i in starts[moment.edit].intersection(agreed)}
         elif lost is None and left:
             lost = moment.at
     if lost is not None and (ended := [m.at for m in moments if m.is_key][-1]) > lost:
@@ -202,36 +199,3 @@ def count(one: Typed, score: Score) -> None:
     if first is not None:
         score.first.append(first)
     score.useful += len(shown)
-
-
-def rest_at(edit: Edit, keys: Sequence[Key], moment: Moment) -> str:
-    """What is still to be typed after so many keys."""
-    text = edit.before + edit.after
-    for key in keys:
-        text = key.applied(text)
-    return edit.rest_after(text[: moment.cursor]) or ""
-
-
-def fitting(shown: str, rest: str) -> bool:
-    """Whether the next word on the screen is the next that is typed."""
-    match = TOKEN.match(rest)
-    if match is None or not shown.strip():
-        return False
-    word = match[0] if match[0].strip() else rest[: match.end() + 1]
-    return shown.startswith(word[: max(1, len(shown))])
-
-
-def flickers(before: str, now: str) -> bool:
-    """Whether other text took the place of this, or none.
-
-    It may grow, and end before brackets that the editor has closed by itself.
-    """
-    if not before.strip(CLOSERS):
-        return False
-    return not now or not (before.startswith(now) or now.startswith(before))
-
-
-def agreement(shown: str, rest: str) -> int:
-    """How many characters of what is shown will be typed."""
-    most = min(len(shown), len(rest))
-    return next((i for i in range(most) if shown[i] != rest[i]), most)

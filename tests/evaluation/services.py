@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from lsp_completions.configuration.places import Places, Read
 from lsp_completions.configuration.sources import Kind, Layer, Source
 from lsp_completions.providers.base import Event, HttpRequest
-from lsp_completions.server import INLINE, MENU, CompletionServer
+from lsp_completions.server import ACCEPTED, INLINE, MENU, CompletionServer
 from lsp_completions.session import Typing
 from lsp_completions.transport import Timeouts, Transport
 from tests.evaluation.edits import Edit
@@ -28,7 +28,11 @@ class Answer:
 
     start: int
     text: str
+    replaced: int = 0
+    """So many characters after the cursor go."""
     is_incomplete: bool = False
+    identity: str = ""
+    """By which what becomes of it is reported."""
 
 
 Told = Callable[[int, Answer | None], None]
@@ -38,10 +42,17 @@ Told = Callable[[int, Answer | None], None]
 class Service(Protocol):
     """What an editor talks to. Numbers of requests are the editor's."""
 
-    def open(self, edit: Edit, told: Told) -> None: ...
+    def open(self, edit: Edit, told: Told) -> None:
+        """The document as it is before the first edit."""
 
     def change(self, text: str, key: Key) -> None:
         """`text` is how it was before."""
+
+    def accepted(self, identity: str) -> None:
+        """A suggestion was accepted, and the document is changed already."""
+
+    def accepted_part(self, identity: str, length: int) -> None:
+        """So many characters of a suggestion were accepted by now."""
 
     def ask(self, number: int, text: str, cursor: int, *, menu: bool, kind: int) -> None: ...
 
@@ -60,10 +71,11 @@ class Conversation:
         self.told_the_user: list[str] = []
         self._told: Told = lambda number, answer: None
         self._ids = count(1_000_000)
+        self._asked: dict[int, int] = {}  # where the cursor was
 
     def open(self, edit: Edit, told: Told) -> None:
         self._told = told
-        self._text = edit.before + edit.after
+        self._text = edit.begun
         text_document: dict[str, Any] = {
             "completion": {"completionItem": {"snippetSupport": False}},
         }
@@ -99,6 +111,7 @@ class Conversation:
         )
 
     def ask(self, number: int, text: str, cursor: int, *, menu: bool, kind: int) -> None:
+        self._asked[number] = cursor
         self._send(
             MENU if menu else INLINE,
             {
@@ -111,6 +124,17 @@ class Conversation:
 
     def cancel(self, number: int) -> None:
         self._send("$/cancelRequest", {"id": number})
+
+    def accepted(self, identity: str) -> None:
+        command = {"command": ACCEPTED, "arguments": [identity]}
+        self._send("workspace/executeCommand", command, next(self._ids))
+
+    def accepted_part(self, identity: str, length: int) -> None:
+        command = {"title": "", "command": ACCEPTED, "arguments": [identity]}
+        self._send(
+            "textDocument/didPartiallyAcceptCompletion",
+            {"item": {"command": command}, "acceptedLength": length},
+        )
 
     def _deliver(self, message: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -128,6 +152,7 @@ class Conversation:
         number = message.get("id")
         if "method" in message or not isinstance(number, int) or number >= 1_000_000:
             return
+        cursor = self._asked.pop(number)
         result = message.get("result")
         items = result["items"] if result else []
         if not items:
@@ -137,12 +162,15 @@ class Conversation:
             "range": items[0]["range"],
             "newText": items[0]["insertText"],
         }
+        start, end = (offset(self._text, edit["range"][side]) for side in ("start", "end"))
         self._told(
             number,
             Answer(
-                start=offset(self._text, edit["range"]["start"]),
+                start=start,
                 text=edit["newText"],
+                replaced=end - max(start, cursor),
                 is_incomplete=bool(result.get("isIncomplete")),
+                identity=(items[0].get("command") or {}).get("arguments", [""])[0],
             ),
         )
 

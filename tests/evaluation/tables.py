@@ -1,13 +1,15 @@
 """The replay's tables, in Markdown: each policy in each editor, by how the model and hands are."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.evaluation.editors import EDITORS
-from tests.evaluation.edits import Edit, edits
+from tests.evaluation.edits import Sitting, written
+from tests.evaluation.habits import Habit, Takes
+from tests.evaluation.hands import CALM, Hands
 from tests.evaluation.oracle import USUAL, Model
 from tests.evaluation.real import typed_for_real
-from tests.evaluation.replay import CALM, POLICIES, Hands, Score, count, replayed, typed
+from tests.evaluation.replay import POLICIES, Score, count, replayed, typed
 
 HEAD = (
     "policy",
@@ -18,6 +20,9 @@ HEAD = (
     "keys with fitting text",
     "flicker a word",
     "answered",
+    "keys saved a word",
+    "next piece at once",
+    "texts right",
 )
 
 
@@ -31,6 +36,7 @@ class Setting:
 
 
 STEADY = Hands(gaps=(0.09, 0.09), thinks=False)
+ASSISTED = Hands(assisted=True, slips=0.02)
 SETTINGS = (
     *(
         Setting(
@@ -43,32 +49,43 @@ SETTINGS = (
         for err in (0.0, 0.6, 0.9)
     ),
     Setting(
-        name="the editor indents and closes brackets, errs 0.3",
+        name="the editor indents and closes brackets, fingers slip, errs 0.3",
         model=Model(err=0.3),
-        hands=Hands(assisted=True),
+        hands=ASSISTED,
     ),
     Setting(name="90 ms between keys, errs 0.3", model=Model(err=0.3), hands=STEADY),
+    *(
+        Setting(
+            name=f"accepts {takes.value}{'' if tells else ', untold'}, errs {err}",
+            model=Model(err=err),
+            hands=replace(ASSISTED, habit=Habit(takes=takes, tells=tells)),
+        )
+        for err in (0.0, 0.3)
+        for takes in Takes
+        for tells in (True, False)
+    ),
 )
 
 
 def tables(
+    sittings: Sequence[Sitting],
     *,
-    few: bool = False,
     editors: Sequence[str] = tuple(EDITORS),
+    only: str = "",
     tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[str]:
     """One table for each setting and editor."""
-    some = edits()[::4] if few else edits()
     for setting in SETTINGS:
         for editor in editors:
-            tell(f"{setting.name}: {editor}")
-            yield table(setting, editor, some)
+            if only in (title := f"{editor}: {setting.name}"):
+                tell(title)
+                yield table(setting, editor, sittings)
 
 
-def table(setting: Setting, editor: str, some: Sequence[Edit]) -> str:
+def table(setting: Setting, editor: str, sittings: Sequence[Sitting]) -> str:
     model, hands = setting.model, setting.hands
     scores = {
-        policy: replayed(some, policy=policy, editor=editor, model=model, hands=hands)
+        policy: replayed(sittings, policy=policy, editor=editor, model=model, hands=hands)
         for policy in POLICIES
     }
     rows = [row(policy, score) for policy, score in scores.items()]
@@ -79,7 +96,7 @@ def real_table(editors: Sequence[str], tell: Callable[[str], None]) -> str:
     """A few edits, each in real time and then in virtual time."""
     rows = []
     model = Model(err=0.3)
-    for edit in edits()[2::8]:
+    for edit in written()[2::8]:
         for editor in editors:
             for way, type_one in (("real", typed_for_real), ("virtual", typed)):
                 tell(f"{edit.name}: {editor}, {way}")
@@ -105,4 +122,7 @@ def row(policy: str, score: Score) -> tuple[str, ...]:
         f"{score.share:.0%}",
         f"{score.flicker_a_word:.3f}",
         f"{score.answered_ratio:.1%}",
+        f"{score.saved_a_word:.2f}" if score.accepted else "—",
+        "—" if score.ready_share is None else f"{score.ready_share:.0%} of {len(score.ready)}",
+        f"{score.right} of {score.documents}",
     )

@@ -3,23 +3,23 @@
 All times are virtual, so they are exact on any machine.
 """
 
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 
 from tests.evaluation.editors import EDITORS
-from tests.evaluation.edits import Edit, drawn, edits
+from tests.evaluation.edits import Sitting, drawing, drawn, real, written
+from tests.evaluation.fitting import fitting, tokens_of
+from tests.evaluation.habits import Habit, Takes
+from tests.evaluation.hands import Hands
 from tests.evaluation.keys import keys_of
-from tests.evaluation.oracle import Model, Oracle, tokens_of
+from tests.evaluation.oracle import Model, Oracle
 from tests.evaluation.real import typed_for_real
 from tests.evaluation.replay import (
     POLICIES,
     SERVER,
-    Hands,
     Typed,
-    fitting,
     replayed,
-    rest_at,
     typed,
 )
 from tests.evaluation.tables import SETTINGS, table
@@ -38,10 +38,7 @@ KEYS_OF_THE_WORD = len("calculate_total(")
 
 def fitting_moments(one: Typed) -> list[tuple[float, bool]]:
     """When something changed, and whether fitting text was on the screen then."""
-    return [
-        (moment.at, fitting(moment.shown, rest_at(one.edit, one.keys[: moment.typed], moment)))
-        for moment in one.seen.moments
-    ]
+    return [(moment.at, fitting(moment.shown, moment.left)) for moment in one.seen.moments]
 
 
 def first_fitting(one: Typed) -> float:
@@ -83,7 +80,7 @@ def test_after_a_divergence_fitting_text_comes_soon(at: int) -> None:
     ],
 )
 def test_every_request_is_answered(editor: str, model: Model) -> None:
-    score = replayed(edits()[::9], editor=editor, model=model)
+    score = replayed(written()[::9], editor=editor, model=model)
     assert score.answered == score.asked > 0
 
 
@@ -109,14 +106,15 @@ def test_a_slow_model_that_never_fits_is_not_flooded(
 
 
 def test_what_is_typed_as_suggested_is_asked_once() -> None:
-    edit = drawn("line", "python", "def bill(items, rate):\n    «return total(items) * rate»\n")
-    one = typed(edit, most_keys=len(edit.text) - 1)
+    line = "return total(items) * rate"
+    sitting = drawn("line", "python", f"def bill(items, rate):\n    «{line}»\n")
+    one = typed(sitting, most_keys=len(line) - 1)
     assert one.oracle.requests == 1
-    assert one.seen.answered == one.seen.asked == len(one.keys)
+    assert one.seen.answered == one.seen.asked == len(line) - 1
 
 
 def test_the_replay_is_the_same_each_time() -> None:
-    edit = edits()[0]
+    edit = written()[0]
     model = Model(err=0.6)
     first, second = (typed(edit, model=model) for _ in range(2))
     assert first.seen == second.seen
@@ -136,7 +134,7 @@ def test_the_real_process_does_the_same_in_real_time(editor: str) -> None:
 @pytest.mark.parametrize("editor", ["VS Code", "Neovim"])
 def test_no_worse_than_the_policies_in_use(policy: str, editor: str) -> None:
     model = Model(err=0.3)
-    some = edits()[::5]
+    some = written()[::8]
     ours = replayed(some, editor=editor, model=model)
     theirs = replayed(some, editor=editor, model=model, policy=policy)
     assert ours.share >= theirs.share
@@ -147,17 +145,36 @@ def test_no_worse_than_the_policies_in_use(policy: str, editor: str) -> None:
         assert ours.wasted_a_word <= theirs.wasted_a_word * 1.1
 
 
-@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.name)
+@pytest.mark.parametrize("sitting", [*written(), *real()], ids=lambda sitting: sitting.name)
 @pytest.mark.parametrize("assisted", [False, True])
-def test_the_keys_make_the_edit(edit: Edit, assisted: bool) -> None:
-    text = edit.before + edit.after
-    keys = keys_of(edit, assisted=assisted)
-    for key in keys:
-        text = key.applied(text)
-    assert text == edit.before + edit.text + edit.after
-    assert all(one.cursor != next.cursor or next.changes for one, next in pairwise(keys))
+def test_the_keys_make_the_edit(sitting: Sitting, assisted: bool) -> None:
+    for edit in sitting.edits:
+        text = edit.begun
+        keys = [*islice(keys_of(edit, assisted=assisted), len(text) + 3 * len(edit.text))]
+        for key in keys:
+            text = key.applied(text)
+        assert text == edit.made
+        assert all(one.cursor != next.cursor or next.changes for one, next in pairwise(keys))
+
+
+@pytest.mark.parametrize("sitting", real(), ids=lambda sitting: sitting.name)
+def test_edits_in_one_document_are_drawn_as_they_are_read(sitting: Sitting) -> None:
+    assert drawn(sitting.name, sitting.language, drawing(sitting)) == sitting
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+@pytest.mark.parametrize("takes", Takes)
+def test_what_is_accepted_need_not_be_typed(editor: str, takes: Takes) -> None:
+    """With fingers that slip, brackets that close by themselves, and deletions in between."""
+    hands = Hands(assisted=True, slips=0.05, habit=Habit(takes=takes))
+    number = list(Takes).index(takes)
+    score = replayed(real()[number::8][:2], editor=editor, model=Model(err=0.3), hands=hands)
+    assert score.right == score.documents == 2
+    assert score.answered == score.asked > 0
+    assert score.accepted > 0
+    assert score.saved_a_word > 0
 
 
 def test_the_tables_name_all_policies() -> None:
-    shown = table(SETTINGS[0], "VS Code", edits()[:1])
+    shown = table(SETTINGS[0], "VS Code", written()[:1])
     assert all(f"| {policy} |" in shown for policy in POLICIES)
