@@ -1,10 +1,11 @@
 """The one command that says whether the tree is good.
 
 python -m tests.check                  all steps, also after one failed; the tests run last
-python -m tests.check -- -k positions  the same, with arguments for pytest
+python -m tests.check -- -k positions  the same, with arguments for pytest in one process
 python -m tests.check --write-docs     renew what is generated in the documents
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -30,6 +31,10 @@ STEPS: dict[str, Sequence[str]] = {
     "generated docs": ["-m", "tests.check", "--docs"],
     "tests": ["-m", "pytest"],
 }
+
+# Tests wait more than they work: for processes, and for what these say to each other. More workers
+# pay less and less, as each collects all tests. Who runs out of tests takes some from another.
+ALL_TESTS = ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "worksteal"]
 
 # Between `<!-- NAME:begin -->` and `<!-- NAME:end -->` stands what the function returns.
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
@@ -65,7 +70,7 @@ def check(pytest_arguments: Sequence[str]) -> int:
             verdict = f"FAILED before the tests: {', '.join(failed)}" if failed else "good so far"
             print(f"== {verdict}", flush=True)
         print(f"== {name}", flush=True)
-        extra = pytest_arguments if name == "tests" else ()
+        extra = (pytest_arguments or ALL_TESTS) if name == "tests" else ()
         code = subprocess.run([sys.executable, *step, *extra], cwd=ROOT, check=False).returncode
         if code:
             failed.append(name)

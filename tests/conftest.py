@@ -47,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
     # Short, since sockets and locks live there; nobody else's model process is found.
     os.environ["XDG_RUNTIME_DIR"] = folder.name
+    # Servers start by the hundred, and compiling is a third of it: once for all, in any case.
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{folder.name}/compiled"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -44,11 +44,11 @@ class Blows:
     turns: int = 60
 
 
-ONCE = Blows(again=lambda dice: None, cancels=2000)
-TWICE = Blows(again=lambda dice: dice.randrange(8), cancels=2000)
-TURN_BY_TURN = Blows(again=lambda dice: 1, cancels=300)
+ONCE = Blows(again=lambda dice: None, cancels=500)
+TWICE = Blows(again=lambda dice: dice.randrange(8), cancels=500)
+TURN_BY_TURN = Blows(again=lambda dice: 1, cancels=200)
 CROWD = Blows(
-    again=lambda dice: dice.choice((None, 0, 1, 2, 5)), cancels=600, readers=30, turns=150
+    again=lambda dice: dice.choice((None, 0, 1, 2, 5)), cancels=300, readers=30, turns=150
 )
 
 

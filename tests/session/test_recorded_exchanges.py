@@ -19,7 +19,7 @@ from tests.support.raw_http import RawServer, Reply, chunked, head
 
 PATIENT = Timeouts(connect=30, first_event=30, total=30)
 PROMPT = Prompt(text="x = ")
-STEP = 7  # all of them take a minute, and say the same
+STEP = 53  # all of them take minutes, and say the same; each body begins at another one
 FILES = ("cases/recorded_code_exchanges.jsonl", "cases/recorded_config_exchanges.jsonl")
 
 
@@ -82,7 +82,7 @@ class Replaying:
 
 
 def ways(row: dict[str, Any], first: int) -> Iterator[list[int]]:
-    """Whole; each byte for itself; in two parts, at every seventh place."""
+    """Whole; each byte for itself; in two parts, at some of the places."""
     length = len(row["response_body"].encode())
     yield []
     yield list(range(1, length))
@@ -101,7 +101,7 @@ async def test_recorded_streams_give_their_text_however_they_are_cut() -> None:
             for sizes in ways(row, number):
                 assert await replaying.replay(row, sizes) == expected, (row["id"], sizes[:1])
                 replayed += 1
-    assert replayed > 1000
+    assert replayed > 300
 
 
 async def test_recorded_errors_are_told_however_they_are_cut() -> None:

@@ -47,13 +47,16 @@ IN_CI = HERE | {
 
 
 @pytest.mark.parametrize(
-    ("ci", "expected", "failures"),
+    ("ci", "workers", "expected", "failures"),
     [
-        pytest.param("", HERE, 0, id="at a desk a skip is a skip"),
-        pytest.param("true", IN_CI, 5, id="CI lets nothing be skipped unseen"),
+        pytest.param("", "0", HERE, 0, id="at a desk a skip is a skip"),
+        pytest.param("true", "0", IN_CI, 5, id="CI lets nothing be skipped unseen"),
+        pytest.param("true", "2", IN_CI, 5, id="nor in several processes"),
     ],
 )
-def test_skips(tmp_path: Path, ci: str, expected: dict[str, str], failures: int) -> None:
+def test_skips(
+    tmp_path: Path, ci: str, workers: str, expected: dict[str, str], failures: int
+) -> None:
     conftest = (check.ROOT / "tests/conftest.py").read_text("utf-8")
     (tmp_path / "conftest.py").write_text(conftest, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nxfail_strict = true\n")
@@ -62,7 +65,7 @@ def test_skips(tmp_path: Path, ci: str, expected: dict[str, str], failures: int)
     run = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-vv", "-ra", "-p", "no:cacheprovider"),
-            "--continue-on-collection-errors",
+            *("--continue-on-collection-errors", "-n", workers),
         ],
         cwd=tmp_path,
         env={**os.environ, "CI": ci},
@@ -70,8 +73,11 @@ def test_skips(tmp_path: Path, ci: str, expected: dict[str, str], failures: int)
         text=True,
         check=False,
     )
-    found = re.findall(r"^test_cases\.py::test_(\w+) (\w+)", run.stdout, re.MULTILINE)
-    assert dict(found) == expected
+    name, outcome = r"test_cases\.py::test_(?P<name>\w+)", "(?P<outcome>[A-Z]+)"
+    # A worker says its own name first, and then the outcome.
+    line = rf"\[gw\d\].*\] {outcome} {name}" if workers != "0" else f"{name} {outcome}"
+    found = re.finditer(f"^{line}", run.stdout, re.MULTILINE)
+    assert {each["name"]: each["outcome"] for each in found} == expected
     summary = [line for line in run.stdout.splitlines() if re.match(r"FAILED|ERROR", line)]
     assert len(summary) == failures
     assert (run.returncode != 0) is bool(failures)
