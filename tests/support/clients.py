@@ -11,10 +11,14 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A client, as far as it changes the answer. `inline` says that it shows ghost text."""
+    """A client, as far as it changes the answer.
+
+    `inline` says that it shows ghost text, `as_it_is` that it leaves line ends as they come.
+    """
 
     encoding: str
     inline: bool
+    as_it_is: bool = False
     capabilities: dict[str, Any]
     params: dict[str, Any] = field(default_factory=dict)
 
@@ -63,7 +67,9 @@ class Shape:
             line = line_starts(text)[edit["range"]["start"]["line"]]
             new = unfolded(new, text[line:start])
         found = LINE_END.search(text)
-        return text[:start] + LINE_END.sub(found[0] if found else "\n", new) + text[end:]
+        if not self.as_it_is:
+            new = LINE_END.sub(found[0] if found else "\n", new)
+        return text[:start] + new + text[end:]
 
 
 def unfolded(snippet: str, line_head: str) -> str:
@@ -110,7 +116,7 @@ SHAPES = {
             "textDocument": _menu(snippetSupport=True),
         },
     ),
-    "one that says nothing": Shape(encoding="utf-16", inline=False, capabilities={}),
+    "one that says nothing": Shape(encoding="utf-16", inline=False, as_it_is=True, capabilities={}),
     "one that counts code points": Shape(
         encoding="utf-32",
         inline=True,

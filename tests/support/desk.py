@@ -49,9 +49,11 @@ class Stream:
 class Desk:
     """A document, somebody who types, an editor that asks, and a model."""
 
-    def __init__(self, drawn: str, provider: Provider = PROVIDER) -> None:
+    def __init__(
+        self, drawn: str, provider: Provider = PROVIDER, *, language: str = "python"
+    ) -> None:
         text, self.offset = cursor(drawn)
-        self.document = Document.open("file:///w/a.py", "python", 1, text)
+        self.document = Document.open("file:///w/a.py", language, 1, text)
         self.provider = provider
         self.settings = Settings()
         self.memory = Memory()
