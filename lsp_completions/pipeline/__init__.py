@@ -13,6 +13,7 @@ surroundings how far lines are indented, and which stand above and below
 balance      whether brackets and quotes have their partners
 trigger      one line or a block?
 extent       where a suggestion ends
+echoes       the beginning of the line, said again
 markers      special tokens in what a model says
 wrapping     fences and chatter around code
 repetition   text that goes round in circles

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from lsp_completions.pipeline.brackets import COMMENT, PARTNER, Scan, scan
+from lsp_completions.pipeline.brackets import CLOSERS, COMMENT, PARTNER, Scan, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import width_of
 
@@ -47,6 +47,8 @@ def statement_width(context: CursorContext) -> int:
     """How far the statement is indented that the cursor's line ends, which may have begun above."""
     lines = context.prefix.split("\n")
     index = len(lines) - 1
+    if lines[index].lstrip().startswith(tuple(CLOSERS)):
+        return width_of(lines[index], context)  # `} else {` stands where the statement began.
     line_start = len(context.prefix) - len(context.line_prefix)
     found = _scan_from_window(context.prefix, context)
     closed_here = [opener for opener, closer in found.matched if closer >= line_start > opener]

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from lsp_completions.pipeline.balance import imbalance, stack_before_line
-from lsp_completions.pipeline.brackets import COMMENT, scan
+from lsp_completions.pipeline.brackets import COMMENT, PARTNER, scan
 from lsp_completions.pipeline.context import CursorContext
 
 
@@ -56,13 +56,13 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
     rest = context.line_suffix
     if not rest.strip() or not text:
         return text, 0
-    ends_with_rest = _rest_at_end(text, rest)
+    ends_with_rest = _rest_at_end(text, rest, context)
     kept, cut = _same_closers(text, rest, context)
     readings = (
         ends_with_rest,
         kept,
         _rest_within(text, rest),
-        _start_of_rest_at_end(text, rest, context.line_prefix),
+        _start_of_rest_at_end(text, rest, context),
         (text, 0),
         cut,
     )
@@ -82,9 +82,11 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
 Reading = tuple[str, int]
 
 
-def _rest_at_end(text: str, rest: str) -> Reading | None:
+def _rest_at_end(text: str, rest: str, context: CursorContext) -> Reading | None:
     """The text ends with the rest of the line: leave that to the document."""
     trimmed = text.rstrip()
+    if rest.strip() == ">" and not _one_angle_too_many(text, rest, context):
+        return None
     for ending in (rest.rstrip(), rest.strip()):
         start = len(trimmed) - len(ending)
         if trimmed.endswith(ending) and (
@@ -123,7 +125,7 @@ def _same_closers(
         taken, passed = our_at + len(our_mark), their_at + len(their_mark)
 
     beyond, left = text[taken:], rest[passed:]
-    if not beyond.strip() and not said_more:
+    if left.strip().startswith(beyond.strip()) and not said_more:
         return cut, None
     if beyond.strip() and left.strip():
         if left.strip() in beyond.partition("\n")[0] or beyond.rstrip().endswith(left.strip()):
@@ -145,25 +147,42 @@ def _rest_within(text: str, rest: str) -> Reading | None:
     return None
 
 
-def _start_of_rest_at_end(text: str, rest: str, before: str) -> Reading | None:
+def _start_of_rest_at_end(text: str, rest: str, context: CursorContext) -> Reading | None:
     """The text ends with the beginning of the rest of the line."""
     trimmed = text.rstrip()
     for length in range(min(len(rest), len(trimmed), _LONGEST_OVERLAP), 0, -1):
         overlap = rest[:length]
-        if not trimmed.endswith(overlap):
-            continue
         start = len(trimmed) - length
-        # Quotes of a language that has no such strings are no brackets to the scanner.
-        is_odd = before.count(overlap) % 2 and trimmed.count(overlap) % 2
-        closes_pair = overlap in _QUOTES and is_odd
-        if length < _LONG_ENOUGH and overlap.strip() not in _SEPARATORS and not closes_pair:
+        if not trimmed.endswith(overlap) or _splits_word(trimmed, start):
             continue
-        if _splits_word(trimmed, start) or _splits_word(rest, length):
+        long_enough = length >= _LONG_ENOUGH and len({*overlap}) > 1
+        if _splits_word(rest, length) and not (long_enough and _CUT_OFF.search(overlap)):
             continue
-        if overlap.strip() == ">" and trimmed.count("<") >= trimmed.count(">"):
-            continue
-        return text[:start], 0
+        if long_enough or _no_chance(overlap.strip(), trimmed, rest, context):
+            return text[:start], 0
     return None
+
+
+def _no_chance(overlap: str, text: str, rest: str, context: CursorContext) -> bool:
+    """Few characters are equal, but nobody means to say them twice."""
+    mark = overlap[:1]
+    if mark == ">":
+        return _one_angle_too_many(text, rest, context)
+    if mark in _OPENERS:
+        # In a string, where brackets are words.
+        return text.count(mark) > text.count(_OPENERS[mark])
+    if mark and mark in "\"'`":
+        # The scanner does not know it where the language has no such strings.
+        return text.count(mark) % 2 == 1 == context.line_prefix.count(mark) % 2
+    if mark == "<":
+        return rest.lstrip().startswith("</")
+    return mark in _SEPARATORS or (overlap == ":" and not rest.startswith("::"))
+
+
+def _one_angle_too_many(text: str, rest: str, context: CursorContext) -> bool:
+    """In the line as a whole, types and tags are closed once more than they are opened."""
+    line = _ARROWS.sub("", context.line_prefix + text) + _ARROWS.sub("", rest)
+    return line.count(">") > line.count("<")
 
 
 def _replacing(text: str, replaced: str) -> Reading | None:
@@ -190,5 +209,7 @@ _WORD = re.compile(r"\w")
 _PIECE_OF_CODE = re.compile(r"\w.*[^\w\s.].*\w|^[^\w\s].*\w.*[^\w\s]")
 _LONG_ENOUGH = 4  # characters that are equal by more than chance
 _LONGEST_OVERLAP = 200
-_SEPARATORS = frozenset(",;>")
-_QUOTES = frozenset("\"'`")
+_SEPARATORS = frozenset(",;")
+_OPENERS = {closer: opener for opener, closer in PARTNER.items()}
+_ARROWS = re.compile(r"->|=>|>=|<=|<<|(?<=\w) [<>] (?=\w)")
+_CUT_OFF = re.compile(r"\W\w*$")  # the beginning of a word, after something that is none

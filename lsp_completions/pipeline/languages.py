@@ -271,15 +271,23 @@ _TABLE: tuple[tuple[Language, str, str], ...] = (
     (Language(id="haml", line_comment="-#", indent_sensitive=True, indent_unit="  "), "", "*.haml"),
     # Words
     (
-        _words("ruby", "#", "do then begin", *_RUBY_WORDS),
+        _words("ruby", "#", "do then begin else ensure rescue", *_RUBY_WORDS),
         "rb",
         "*.rb *.rake *.gemspec *.ru gemfile rakefile vagrantfile podfile fastfile brewfile",
     ),
-    (_words("crystal", "#", "do then begin", *_RUBY_WORDS), "", "*.cr"),
-    (_words("elixir", "#", "do -> fn", "rescue", "catch", "after"), "ex exs", "*.ex *.exs"),
+    (_words("crystal", "#", "do then begin else ensure rescue", *_RUBY_WORDS), "", "*.cr"),
+    (
+        _words("elixir", "#", "do -> fn else rescue after", "rescue", "catch", "after"),
+        "ex exs",
+        "*.ex *.exs",
+    ),
     (_words("erlang", "%", "-> of begin", "after"), "erl", "*.erl *.hrl"),
-    (_words("lua", "--", "do then repeat", end="end until"), "luau", "*.lua *.luau"),
-    (_words("julia", "#", "do begin quote let", "catch", "finally"), "jl", "*.jl"),
+    (
+        _words("lua", "--", "do then else repeat", "elseif ", end="end until"),
+        "luau",
+        "*.lua *.luau",
+    ),
+    (_words("julia", "#", "do begin quote let else finally", "catch", "finally"), "jl", "*.jl"),
     (
         _words("shellscript", "#", "do then in else", "elif ", end="done fi esac }"),
         "sh bash zsh ksh fish shell shell-script ebuild bats",

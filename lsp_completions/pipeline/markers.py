@@ -20,11 +20,12 @@ _ANY = (
     r"<file_sep>",
     r"<(?:end|start)_of_turn>",  # Gemma
     r"\[/?INST\]",  # Mistral
+    r"[ ▁]?<EOT>",  # Code Llama writes it after a space
 )
 # The same letters are tags in markup.
 _NOT_IN_MARKUP = (
     r"</s>",
-    r"[ ▁]?<(?:EOT|PRE|SUF|MID)>",  # Code Llama writes them after a space
+    r"[ ▁]?<(?:PRE|SUF|MID)>",
     # What stands between the files StarCoder has learnt from.
     r"<(?:repo_?name|gh_stars|empty_output|(?:issue|jupyter|commit)_[a-z]{2,9})>",
     r"<(?:eos|bos|EOD)>",

@@ -2,27 +2,30 @@
 
 from collections.abc import Sequence
 
-from lsp_completions.pipeline.surroundings import says_something
+from lsp_completions.pipeline.surroundings import has_words
 
-COPIES = 3  # of the same lines one after another: no one writes that, a model in a loop does
+# Of the same lines at the end of a text. In 600,000 lines of code, 46 stand there three times, and
+# nothing but data four times: who goes on reading waits for that.
+COPIES = 3
+COPIES_TO_STOP_AT = 4
 LONGEST_PERIOD = 8  # lines
 _TAIL = 120  # characters of one line that repeat; rulers of `#` and `-` are shorter
 _LONGEST_LINE_PERIOD = 40  # characters
 
 
-def loop_in_lines(lines: Sequence[str]) -> tuple[int, int] | None:
+def loop_in_lines(lines: Sequence[str], copies: int = COPIES) -> tuple[int, int] | None:
     """Where the lines end in a loop: the index after its first copy, and its period.
 
     Only what stands at the end is looked at, so a reader of a stream asks after every line.
     """
     for period in range(1, LONGEST_PERIOD + 1):
-        length = period * COPIES
+        length = period * copies
         if length > len(lines):
             return None
         tail = lines[-length:]
         if tail[period:] != tail[:-period]:
             continue
-        if any(says_something(line) for line in tail[:period]):
+        if any(has_words(line) for line in tail[:period]):
             start = len(lines) - length
             while start >= 1 and lines[start - 1] == lines[start - 1 + period]:
                 start -= 1

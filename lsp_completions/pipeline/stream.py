@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.echoes import without_echo
 from lsp_completions.pipeline.extent import Extent
 from lsp_completions.pipeline.markers import (
     LONGEST,
@@ -11,7 +12,7 @@ from lsp_completions.pipeline.markers import (
     find_marker,
     without_unfinished_marker,
 )
-from lsp_completions.pipeline.repetition import loop_in_line, loop_in_lines
+from lsp_completions.pipeline.repetition import COPIES_TO_STOP_AT, loop_in_line, loop_in_lines
 from lsp_completions.pipeline.trigger import Mode
 from lsp_completions.pipeline.wrapping import begins_wrapped, is_fence
 
@@ -103,7 +104,7 @@ class Collector:
         if self._wrapped:
             return self._candidate([*self._lines, last], complete=not cut_off)
         if last:
-            self._extent.take(last)
+            self._extent.take(last if self._lines else without_echo(last, self._context))
         lines = [*self._lines, last][: self._extent.kept]
         return self._candidate(lines, complete=not (cut_off or cut_off_by_length))
 
@@ -158,10 +159,17 @@ class Collector:
             return None
         if line.strip():
             # Where the first line begins, the cursor's line has begun already.
-            head = self._context.line_prefix if len(self._lines) == 1 else ""
+            head = ""
+            if len(self._lines) == 1:
+                line = without_echo(line, self._context)
+                head = self._context.line_prefix
             self._spoken.append(head + line)
         enough = self._extent.take(line)
-        if enough or loop_in_lines(self._spoken) or len(self._lines) >= self._max_lines:
+        if (
+            enough
+            or loop_in_lines(self._spoken, COPIES_TO_STOP_AT)
+            or len(self._lines) >= self._max_lines
+        ):
             self._done = True
             return self._candidate(self._lines[: self._extent.kept], complete=True)
         return None

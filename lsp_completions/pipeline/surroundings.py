@@ -52,7 +52,12 @@ def is_blank_line(context: CursorContext) -> bool:
 
 def says_something(line: str) -> bool:
     """The line is more than brackets and a keyword: two that are equal are no coincidence."""
-    return len(_LETTERS.findall(line)) >= 5 and line.strip(" \t;:,{}()[]") not in _COMMON
+    return has_words(line) and line.strip(" \t;:,{}()[]") not in _COMMON
+
+
+def has_words(line: str) -> bool:
+    """The line is more than brackets and a short keyword."""
+    return len(_LETTERS.findall(line)) >= 5
 
 
 _LETTERS = re.compile(r"\w")

@@ -83,7 +83,7 @@ def _has_mark(line: str, language: Language) -> bool:
         return True
     return (
         "end" in language.block_end
-        and _HEADER.match(code) is not None
+        and (_HEADER.match(code) or _HEADER_AT_END.search(code)) is not None
         and not _ENDS_HERE.search(code)
     )
 
@@ -117,6 +117,9 @@ _VOID_TAGS = frozenset(
 # What opens a block in languages that end one with `end`, and have no mark at the line's end.
 _HEADER = re.compile(
     r"\s*(?:local\s+|private\s+|mutable\s+|[\w.,\s]+=\s*)?"
-    r"(?:def|class|module|if|unless|while|until|for|case|begin|function|struct|macro|switch|try)\b"
+    r"(?:def|class|module|if|unless|while|until|for|case|begin|function|struct|macro|switch|try"
+    r"|elsif|elseif|when|rescue)\b"
 )
-_ENDS_HERE = re.compile(r"\bend\b[\s)\]},;]*$")
+# The parameters of a block, or of a function without a name.
+_HEADER_AT_END = re.compile(r"(?:\bdo|\{)\s*\|[^|]*\|$|\bfunction\b[^()]*\([^()]*\)$")
+_ENDS_HERE = re.compile(r"\bend\b[\s)\]},;]*$|\bthen\s+\S")

@@ -4,6 +4,7 @@ A row is a document with the cursor drawn in, and the document that is meant. Th
 missing alone, and with each part of what stands behind the cursor, down to half a word of it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -31,8 +32,17 @@ class Row:
             yield missing
             return
         alone = len(missing) - len(after)
-        yield from (missing[:end] for end in range(alone, len(missing) + 1))
+        yield missing[:alone]
+        for token in _TOKEN.finditer(after):
+            word = token[0] if token[0][0].isalnum() else ""
+            for end in range(
+                min(token.start() + 3, token.end()) if word else token.end(), token.end() + 1
+            ):
+                yield missing[: alone + end]
 
+
+# What models say at once, or not at all; long words come in pieces.
+_TOKEN = re.compile(r'\s+|\w+|"""|\*/|/>|</|.')
 
 PAIRS = ("()", "[]", "{}", '""', "''", "([])", "({})", "[{}]", '("")', "(())", "[[]]", '([""])')
 BEHIND = ("", ";", ",", " {", ", b)", " + 1", " // c", " && b) {", "]")
@@ -150,7 +160,7 @@ DRAWN: tuple[tuple[str, str, str, str], ...] = (
     (NESTED, "c", "a[<cursor>] = 1;\n", "a[b(c)] = 1;\n"),
     (NESTED, "cpp", "std::vector<<cursor>> a;\n", "std::vector<std::pair<A, B>> a;\n"),
     (NESTED, "csharp", "var a = new B { <cursor> };\n", "var a = new B { C = 1, D = f() };\n"),
-    (NESTED, "lisp", "(let ((a <cursor>))\n", "(let ((a (b c)))\n"),
+    (NESTED, "lisp", "(let ((a <cursor>)))\n", "(let ((a (b c))))\n"),
     (NESTED, "clojure", "(defn f [<cursor>])\n", "(defn f [a & b])\n"),
     (NESTED, "shellscript", "a=$(<cursor>)\n", 'a=$(b "$c")\n'),
     (NESTED, "shellscript", "if [[ <cursor> ]]; then\n", "if [[ -n $a ]]; then\n"),

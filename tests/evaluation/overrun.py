@@ -69,12 +69,19 @@ def echo_running_on(hole: Hole, chance: Random) -> str | None:
 
 
 def loop(hole: Hole, chance: Random) -> str | None:
-    """The last lines that say something, again and again."""
-    lines = (hole.before.rpartition("\n")[2] + hole.text).split("\n")
-    last = lines[-chance.randrange(1, 4) :] if hole.kind in BLOCKS else lines[-1:]
-    if sum(map(str.isalnum, "".join(last))) < 8 or (len(last) == len(lines) > 1):
+    """The last line, or the last two that stand side by side, again and again."""
+    rest_of_line, _, _ = hole.after.partition("\n")
+    lines = (hole.before.rpartition("\n")[2] + hole.text + rest_of_line).split("\n")
+    last = lines[-chance.randrange(1, 3) :]
+    if hole.kind in LINES or len(last) == len(lines) > 1 or len({*map(_indent, last)}) > 1:
+        last = lines[-1:]
+    if sum(map(str.isalnum, last[0])) < 8:
         return None
-    return hole.text + "".join(f"\n{line}" for _ in range(8) for line in last)
+    return hole.text + rest_of_line + "".join(f"\n{line}" for _ in range(8) for line in last)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 NOISES: dict[str, Noise] = {

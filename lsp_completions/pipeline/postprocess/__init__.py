@@ -5,6 +5,7 @@ from collections.abc import Callable
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.extent import cut
 from lsp_completions.pipeline.postprocess.closing_brackets import no_closers_of_next_line
+from lsp_completions.pipeline.postprocess.closing_line import closer_on_its_own_line
 from lsp_completions.pipeline.postprocess.echo import no_echo
 from lsp_completions.pipeline.postprocess.fences import no_fences
 from lsp_completions.pipeline.postprocess.first_line import well_begun
@@ -30,6 +31,7 @@ END: tuple[Step, ...] = (
     no_loops,
     no_closers_of_next_line,
     no_trailing_space,
+    closer_on_its_own_line,
     something_new,
 )
 

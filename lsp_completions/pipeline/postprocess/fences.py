@@ -1,9 +1,13 @@
 """Fences, and what chat models say around code."""
 
 from lsp_completions.pipeline.context import CursorContext
-from lsp_completions.pipeline.wrapping import unwrap
+from lsp_completions.pipeline.echoes import without_echo
+from lsp_completions.pipeline.wrapping import begins_wrapped, unwrap
 
 
 def no_fences(text: str, context: CursorContext) -> str:
-    """The code inside the fence, where there is one."""
-    return unwrap(text, context.language)
+    """The code inside the fence, where there is one, less what the cursor's line has of it."""
+    code = unwrap(text, context.language)
+    if not begins_wrapped(text, context.language):
+        return code
+    return without_echo(code, context, quoted=True)

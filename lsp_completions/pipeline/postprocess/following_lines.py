@@ -29,6 +29,8 @@ def no_following_lines(text: str, context: CursorContext) -> str:
         line = lines[index]
         at_cursor = index == 0
         is_candidate = is_blank_line(context) if at_cursor else True
+        if index > 0 and place == len(spoken) - 1 and _is_beginning(line, below[0]):
+            return "\n".join(lines[:index]).rstrip()
         if is_candidate and line.strip() == below[0].strip():
             whole = context.line_prefix + line if at_cursor else line
             off = abs(width_of(whole, context) - width_of(below[0], context))
@@ -44,6 +46,11 @@ def no_following_lines(text: str, context: CursorContext) -> str:
                 return "\n".join(lines[:index]).rstrip()
         stack = opened_by(line, context) if at_cursor else scan(line + "\n", language, stack).stack
     return text
+
+
+def _is_beginning(line: str, below: str) -> bool:
+    """The text was cut off while it said the next line again."""
+    return line != below and below.startswith(line.rstrip()) and says_something(line)
 
 
 def _equal_lines(

@@ -26,7 +26,8 @@ def indented_alike(text: str, context: CursorContext) -> str:
 def _with_unit_of_document(lines: list[str], context: CursorContext) -> list[str]:
     """Tabs where the document has tabs, spaces where it has spaces."""
     indents = [indent_of(line) for line in lines if line.strip()]
-    if context.indent_unit == "\t":
+    # Whoever mixes both has the last word on the cursor's line.
+    if context.indent_unit == "\t" and not context.indent.startswith(" "):
         widths = [len(indent) for indent in indents if indent and "\t" not in indent]
         if not widths or len(widths) < len([i for i in indents if i]):
             return lines

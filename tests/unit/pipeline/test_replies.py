@@ -152,7 +152,7 @@ def test_a_reply_without_code(said: str, language: str, model: str) -> None:
     [
         pytest.param("f(<cursor>)\n", f"{OPEN}\n1\n{CLOSE}", "f(1)\n", id="within brackets"),
         pytest.param(
-            "f {<cursor>}\n", f"{OPEN}\n  a();\n{CLOSE}", "f {\n  a();}\n", id="a block is opened"
+            "f {<cursor>}\n", f"{OPEN}\n  a();\n{CLOSE}", "f {\n  a();\n}\n", id="a block is opened"
         ),
         pytest.param(
             "x = f(<cursor>\n", f"{OPEN}\na)\n{CLOSE}", "x = f(a)\n", id="on its own line"

@@ -55,9 +55,9 @@ def test_candidate(drawn: str, said: str, expected: str | None, size: int) -> No
         pytest.param(FUNCTION, "a()\n\nb", "a()\n\nb", id="not before the line after the block"),
         pytest.param(FUNCTION, "a()\nb = 1\nc", "a()\nb = 1\n", id="the line after the block"),
         pytest.param("x = <cursor>\n", "1<|end|>zzz", "1<|end|>", id="a token"),
-        pytest.param("<cursor>", "# on and on\n" * 9, "# on and on\n" * 3, id="a loop"),
+        pytest.param("<cursor>", "# on and on\n" * 9, "# on and on\n" * 4, id="a loop"),
         pytest.param(
-            "<cursor>", "one two\nthree four\n" * 9, "one two\nthree four\n" * 3, id="a longer loop"
+            "<cursor>", "one two\nthree four\n" * 9, "one two\nthree four\n" * 4, id="a longer loop"
         ),
     ],
 )
