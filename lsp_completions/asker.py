@@ -21,7 +21,7 @@ from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.masking import without_secrets
 from lsp_completions.pipeline.outcome import Skipped, SkipReason
-from lsp_completions.pipeline.prompt import build_prompt
+from lsp_completions.pipeline.prompt import Excerpt, build_prompt
 from lsp_completions.pipeline.rebase import cursor_after_typing, rebased
 from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.pipeline.uris import document_key
@@ -153,6 +153,14 @@ class Asker:
             if not request.by_hand and not request.ahead:
                 usual_wait = self._generations.usual_wait(provider)
                 await asyncio.sleep(pause_before(place.context, provider, settings, usual_wait))
+            if request.elsewhere is not None:
+                await request.elsewhere.decided(
+                    place.document,
+                    place.context,
+                    provider=provider,
+                    settings=settings,
+                    chars=self._limits.excerpt_chars,
+                )
             # Who said no lately is not asked again at every key.
             rest = await back_off.rest(provider.host, by_hand=request.by_hand)
         if rest is not None:
@@ -192,12 +200,22 @@ class Asker:
     def _ask(self, place: Place, whom: Provider | None = None) -> Piece:
         """Begin a stream."""
         provider, limits = whom or self._provider, self._limits
+        family = family_for(provider.prompts_for, chats=provider.chats)
+        excerpts: Sequence[Excerpt] = ()
+        if (elsewhere := self._request.elsewhere) is not None:
+            excerpts = elsewhere.excerpts(
+                place.document,
+                place.context,
+                provider=self._provider,
+                settings=self._settings,
+                chars=limits.excerpt_chars,
+            )
         prompt = build_prompt(
             without_secrets(place.context),
-            (),
-            family=family_for(provider.prompts_for, chats=provider.chats),
+            excerpts,
+            family=family,
             repository=self._settings.repository or self._repository,
-            budget_chars=limits.prefix_chars + limits.suffix_chars + limits.excerpt_chars,
+            budget_chars=limits.prompt_chars(chats=family.reply is not None),
             single_line=place.mode is Mode.LINE,
         )
         generation = self._generations.start(

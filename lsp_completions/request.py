@@ -1,11 +1,13 @@
 """What somebody wants completed, as it was at the moment the editor asked."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import SkipReason
+from lsp_completions.pipeline.prompt import Excerpt
 from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Settings
 
@@ -29,6 +31,32 @@ class Permission(Protocol):
 
     def repository(self, provider: Provider) -> str | None:
         """The name of the repository around the document, where the provider is to be told."""
+
+
+class Elsewhere(Protocol):
+    """The code from elsewhere that may be shown beside the text around the cursor."""
+
+    async def decided(
+        self,
+        document: Document,
+        context: CursorContext,
+        *,
+        provider: Provider,
+        settings: Settings,
+        chars: int,
+    ) -> None:
+        """Wait, some milliseconds, for what is nearly known."""
+
+    def excerpts(
+        self,
+        document: Document,
+        context: CursorContext,
+        *,
+        provider: Provider,
+        settings: Settings,
+        chars: int,
+    ) -> Sequence[Excerpt]:
+        """What to show within so many characters, by what is known and allowed now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +84,8 @@ class Request:
     by_hand: bool = False
     ahead: bool = False
     permission: Permission | None = None
+    elsewhere: Elsewhere | None = None
+    """`None` where nothing but the document is shown."""
 
 
 def at_hand(provider: Provider) -> Callable[[], Awaitable[Provider]]:

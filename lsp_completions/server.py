@@ -229,6 +229,7 @@ class CompletionServer(Server):
         # It may have been open already, with another text.
         self.service.document_changed(document.uri)
         self.service.gate.judge(document.uri)
+        self.service.neighbours.opened(document)
         self.following.look_for_changes()
 
     def did_change(self, change: convert.DocumentChange) -> None:
@@ -239,6 +240,8 @@ class CompletionServer(Server):
         if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
             self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
         self.service.document_changed(change.uri)
+        if (document := self.service.documents.get(change.uri)) is not None:
+            self.service.neighbours.changed(document, change.changes)
 
     def did_close(self, uri: str) -> None:
         """Forget a document, and show nothing for it any more."""
@@ -246,6 +249,7 @@ class CompletionServer(Server):
         self.service.documents.close(uri)
         self.acceptance.forget(uri)
         self.service.gate.forget(uri)
+        self.service.neighbours.closed(uri)
         key = document_key(uri)
         self._told_why = {told for told in self._told_why if told[0] != key}
 
@@ -416,6 +420,8 @@ class CompletionServer(Server):
 
     def did_focus(self, uri: str | None) -> None:
         """The user looks at a document, perhaps after changing something elsewhere."""
+        if uri is not None:
+            self.service.neighbours.looked_at(uri)
         self.following.look_for_changes()
 
     def _next_request(self, document: Document, offset: int) -> Request | None:

@@ -16,6 +16,7 @@ from lsp_completions.errors import CompletionsError, NotAuthorized
 from lsp_completions.generations import Generations
 from lsp_completions.messages import Messages
 from lsp_completions.model_loading import ModelLoading
+from lsp_completions.neighbours import Neighbours
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.document import Document
@@ -68,6 +69,7 @@ class Service:
         self.sites = Sites(self.transport.events)
         self.filters = ContextFilters(self.transport.events, version=self._version)
         self.gate = Gate(self.filters, kept_back=self.end_for)
+        self.neighbours = Neighbours(self.gate, lambda: following.roots)
         self.backend = Backend(
             self._show_start,
             sites=self.sites,
@@ -83,6 +85,7 @@ class Service:
         return (
             self.loading.aclose,
             self.generations.aclose,
+            self.neighbours.aclose,
             self.gate.aclose,
             self.filters.aclose,
             self.sites.aclose,
@@ -185,6 +188,7 @@ class Service:
             by_hand=by_hand,
             ahead=ahead,
             permission=Permission(self.gate, uri, settings.total_timeout / 2),
+            elsewhere=self.neighbours,
         )
 
     async def complete(self, request: Request) -> Outcome:

@@ -51,6 +51,15 @@ class Api(StrEnum):
     MISTRAL = "mistral"
 
 
+class Context(StrEnum):
+    """What code may be sent beside the text around the cursor."""
+
+    DOCUMENT = "document"
+    """None but the document's own."""
+    WORKSPACE = "workspace"
+    """Also from other documents, and from files of the workspace."""
+
+
 class Menu(StrEnum):
     """When the menu of `textDocument/completion` is filled."""
 
@@ -361,6 +370,47 @@ class Settings:
             Number(whole=True, least=0),
             "How many characters after the cursor are sent at most; "
             "716 when not set, and 200 with `local`.",
+        ),
+    )
+    context: Context = field(
+        default=Context.WORKSPACE,
+        metadata=_knob(
+            Choice(Context),
+            "Where excerpts may come from, code that is sent beside the text around the cursor: "
+            "`document` means from nowhere else than the document itself.",
+            guarded=True,
+        ),
+    )
+    open_documents: bool = field(
+        default=True,
+        metadata=_knob(Flag(), "Whether excerpts come from other open documents.", guarded=True),
+    )
+    recent_edits: bool = field(
+        default=True,
+        metadata=_knob(Flag(), "Whether excerpts come from where you edited last.", guarded=True),
+    )
+    imported_files: bool = field(
+        default=True,
+        metadata=_knob(
+            Flag(),
+            "Whether excerpts come from files of the workspace that the document imports.",
+            guarded=True,
+        ),
+    )
+    distant_code: bool = field(
+        default=True,
+        metadata=_knob(
+            Flag(),
+            "Whether excerpts come from the same document, far away from the cursor.",
+            guarded=True,
+        ),
+    )
+    excerpt_chars: int | None = field(
+        default=None,
+        metadata=_knob(
+            Number(whole=True, least=0),
+            "How many characters of excerpts are sent at most; when not set, 1256 or more, as far "
+            "as the model is known to read more, and none with `local`.",
         ),
     )
     proxy: ProxyAddress | None = field(

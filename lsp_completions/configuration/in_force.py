@@ -15,14 +15,32 @@ from lsp_completions.configuration.pairs import Place, address_of, places_of, wi
 from lsp_completions.configuration.sources import Kind, Layer, Locks, Source
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.providers.choice import provider_for
-from lsp_completions.settings import Api, Problem, Settings, guarded, is_known, keys, resolve
+from lsp_completions.settings import (
+    Api,
+    Context,
+    Problem,
+    Settings,
+    guarded,
+    is_known,
+    keys,
+    resolve,
+)
 
 # Where code goes, and what goes there with it.
 DESTINATION = ("provider", "endpoint", "accessToken", "url", "apiKey", "headers")
 # What is meant for that address, and would puzzle another.
 MEANT_FOR_IT = ("model", "apiVersion")
-# Flags whose `true` lets more be sent.
-WIDENING = ("secretFiles", "gitIgnored", "outsideWorkspace")
+# What lets more be sent, by the value that does.
+WIDENING = {
+    "secretFiles": True,
+    "gitIgnored": True,
+    "outsideWorkspace": True,
+    "context": Context.WORKSPACE,
+    "openDocuments": True,
+    "recentEdits": True,
+    "importedFiles": True,
+    "distantCode": True,
+}
 
 # A host as the network knows it; what else looks like one may be made to mislead who reads it.
 PLAUSIBLE = re.compile(r"https?://([a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(:\d{1,5})?")
@@ -182,8 +200,12 @@ def _apart(
             kept[key] = value  # to be told what is wrong with it
         elif key == "schemes":
             kept[key] = _fewer_schemes(wish, own, source, own_file, problems)
-        elif key in WIDENING and not (wish.value_of(key) and not own.value_of(key)):
+        elif key in WIDENING and wish.value_of(key) != WIDENING[key]:
             kept[key] = value
+        elif key in WIDENING and own.value_of(key) == WIDENING[key]:
+            # What the user's editor narrowed, a project does not widen again.
+            if source.kind is Kind.EDITOR:
+                kept[key] = value
         elif wish.value_of(key) != own.value_of(key):
             problems.append(_not_from_here(key, source, own_file))
     return Layer(source, kept), destination

@@ -17,9 +17,12 @@ echoes       the beginning of the line, said again
 markers      special tokens in what a model says
 wrapping     fences and chatter around code
 repetition   text that goes round in circles
+definitions  where names are defined
+imports      what a text imports, and which files that may mean
 templates    fill-in-the-middle tokens per model family
 chats        words for models that chat
 prompt       context and excerpts -> what is sent to the model
+excerpts     code from elsewhere that is worth showing
 replies      the code in what a model that chats says, while it says it
 stream       streamed pieces -> a candidate as soon as it is good enough
 edit         what to replace

@@ -43,9 +43,18 @@ class Limits:
     suffix_chars: int = 716
     excerpt_chars: int = 1256
     """For code from elsewhere, beside the two."""
+    own_chars: int = 1256
+    """What there is beside the two in any case: a family's own tokens and words need some."""
+    instruction_chars: int = 1000
+    """What a model that chats is told in words, beside all that."""
     max_tokens: int = 256
     multiline: bool = True
     """Whether blocks are worth asking for."""
+
+    def prompt_chars(self, *, chats: bool) -> int:
+        """How long a prompt may be in all."""
+        beside = max(self.excerpt_chars, self.own_chars)
+        return self.prefix_chars + self.suffix_chars + beside + chats * self.instruction_chars
 
     def overridden(self, settings: Settings) -> "Limits":
         """What the settings say, and these limits for the rest."""
@@ -57,6 +66,7 @@ class Limits:
             self,
             prefix_chars=chosen(settings.prefix_chars, self.prefix_chars),
             suffix_chars=chosen(settings.suffix_chars, self.suffix_chars),
+            excerpt_chars=chosen(settings.excerpt_chars, self.excerpt_chars),
             max_tokens=chosen(settings.max_tokens, self.max_tokens),
         )
 

@@ -10,7 +10,10 @@ from lsp_completions.providers.llama_cpp import LlamaCpp
 
 # Two processor cores read some 200 tokens a second and write some 36: what is sent has to be read
 # within a second or two, and a line, which two dozen tokens nearly always hold, written within one.
-LIMITS = Limits(prefix_chars=1400, suffix_chars=200, max_tokens=24, multiline=False)
+# Code from elsewhere would take as long again, and helps so small a model little.
+LIMITS = Limits(
+    prefix_chars=1400, suffix_chars=200, excerpt_chars=0, max_tokens=24, multiline=False
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,6 +178,13 @@ class Gate:
             return SkipReason.UNKNOWN_DOCUMENT
         return self._verdict(looked, provider)
 
+    def is_due(self, uri: str, provider: Provider) -> bool:
+        """Whether `decided` would look for news of a document, or is waited for."""
+        looked = self._open.get(document_key(uri))
+        if looked is None or looked.place is None or self._clock() >= looked.old_at:
+            return True
+        return self._verdict(looked, provider) is SkipReason.UNDECIDED
+
     async def decided(
         self, uri: str, provider: Provider | None, *, at_most: float | None = None
     ) -> SkipReason | None:

@@ -228,10 +228,22 @@ def test_nobody_is_asked_about_what_is_no_host(host: str) -> None:
         ("gitIgnored", True),
         ("schemes", ["file", "git"]),
         ("outsideWorkspace", True),
+        ("context", "workspace"),
+        ("openDocuments", True),
+        ("recentEdits", True),
+        ("importedFiles", True),
+        ("distantCode", True),
     ],
 )
 def test_what_counts_from_own_places_only(kind: str, key: str, value: object) -> None:
-    own = {"outsideWorkspace": False}
+    own = {
+        "outsideWorkspace": False,
+        "context": "document",
+        "openDocuments": False,
+        "recentEdits": False,
+        "importedFiles": False,
+        "distantCode": False,
+    }
     result = found(own, **{kind: {key: value, "maxTokens": 7}})  # type: ignore[arg-type]
     (problem,) = result.problems
     assert problem.path == f"$.{key}"
@@ -259,6 +271,9 @@ def test_a_project_s_own_file_names_no_address(key: str) -> None:
         pytest.param({"secretFiles": True}, {"secretFiles": False}, False, id="secrets"),
         pytest.param({"gitIgnored": True}, {"gitIgnored": False}, False, id="ignored by git"),
         pytest.param({}, {"outsideWorkspace": False}, False, id="outside the workspace"),
+        pytest.param({}, {"context": "document"}, "document", id="the document alone"),
+        pytest.param({}, {"openDocuments": False}, False, id="no open documents"),
+        pytest.param({}, {"importedFiles": False}, False, id="no imported files"),
         pytest.param({}, {"schemes": ["FILE:"]}, ("FILE:",), id="fewer schemes"),
         pytest.param({"schemes": ["file"]}, {"schemes": ["file"]}, ("file",), id="the same"),
     ],
@@ -269,6 +284,22 @@ def test_less_may_be_sent_by_anybody_s_word(
     result = found(own, **{kind: said})  # type: ignore[arg-type]
     assert result.problems == ()
     assert result.settings.value_of(*said) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "less", "more"),
+    [
+        pytest.param("context", "document", "workspace", id="other documents"),
+        pytest.param("openDocuments", False, True, id="open documents"),
+        pytest.param("outsideWorkspace", False, True, id="outside the workspace"),
+    ],
+)
+def test_what_the_editor_narrowed_no_project_widens_again(
+    key: str, less: object, more: object
+) -> None:
+    result = found({}, editor={key: less}, project={key: more})
+    assert result.settings.value_of(key) == less
+    assert result.problems == ()
 
 
 def test_other_schemes_do_not_hide_those_that_count() -> None:

@@ -319,25 +319,48 @@ def test_nobody_completes_code(site: Site, chosen: str, words: str) -> None:
         pytest.param(Window(), Limits(), id="unknown"),
         pytest.param(
             SMALL,
-            Limits(prefix_chars=4300, suffix_chars=716, excerpt_chars=1254),
+            Limits(
+                prefix_chars=4300,
+                suffix_chars=716,
+                excerpt_chars=1254,
+                own_chars=1254,
+                instruction_chars=716,
+            ),
             id="the usual one",
         ),
         pytest.param(
             Window(input_tokens=1024, output_tokens=64),
-            Limits(prefix_chars=2150, suffix_chars=358, excerpt_chars=627, max_tokens=64),
+            Limits(
+                prefix_chars=2150,
+                suffix_chars=358,
+                excerpt_chars=627,
+                own_chars=627,
+                instruction_chars=358,
+                max_tokens=64,
+            ),
             id="a smaller one",
         ),
         pytest.param(
-            Window(input_tokens=175_000, output_tokens=8000), Limits(), id="no more than usual"
+            Window(input_tokens=175_000, output_tokens=8000),
+            Limits(excerpt_chars=5000),
+            id="more for excerpts alone, within reason",
         ),
         pytest.param(
             Window(input_tokens=9000, chars=1000),
-            Limits(prefix_chars=600, suffix_chars=100, excerpt_chars=175),
+            Limits(
+                prefix_chars=600,
+                suffix_chars=100,
+                excerpt_chars=175,
+                own_chars=175,
+                instruction_chars=100,
+            ),
             id="as the administrator tuned it",
         ),
         pytest.param(
             Window(chars=1),
-            Limits(prefix_chars=1, suffix_chars=0, excerpt_chars=0),
+            Limits(
+                prefix_chars=1, suffix_chars=0, excerpt_chars=0, own_chars=0, instruction_chars=0
+            ),
             id="hardly any",
         ),
     ],

@@ -1,0 +1,101 @@
+"""What the real process shows of other documents, as a stand-in instance sees it."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.cursor import cursor
+from tests.support.lsp_client import LspClient
+from tests.support.sourcegraph import TOKEN, Answer, StandIn, running_stand_in
+
+INLINE = "textDocument/inlineCompletion"
+SERVER = [sys.executable, "-m", "lsp_completions"]
+NEOVIM: dict[str, Any] = {"textDocument": {"inlineCompletion": {}}}
+KEY = "AKIA" + "IOSFODNN7ABCDEFG"  # no real one, and not written as one
+
+PRICES = f'''\
+AWS = "{KEY}"
+
+
+def price_of(article, *, discount=0.0):
+    """What an article costs."""
+    return article.price * (1 - discount)
+'''
+SHOP = "from prices import price_of\nfrom taxes import tax_on\n\n\ndef total(cart):\n    return <cursor>\n"
+TAXES = "def tax_on(amount, country):\n    return amount * 0.2\n"
+
+
+@contextmanager
+def editing(folder: Path, **settings: object) -> Iterator[tuple[LspClient, StandIn]]:
+    with (
+        running_stand_in(Answer("sum(cart)\n")) as instance,
+        LspClient.start(
+            SERVER, env={"SRC_ENDPOINT": instance.url, "SRC_ACCESS_TOKEN": TOKEN}
+        ) as client,
+    ):
+        client.initialize(NEOVIM, rootUri=folder.as_uri(), initializationOptions=settings)
+        yield client, instance
+        assert client.stop() == 0
+        assert "Traceback" not in client.stderr
+
+
+def opened(client: LspClient, file: Path, drawn: str) -> dict[str, Any]:
+    text, offset = cursor(drawn) if "<cursor>" in drawn else (drawn, 0)
+    document = {"uri": file.as_uri(), "languageId": "python", "version": 1, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    before = text[:offset]
+    place = {"line": before.count("\n"), "character": len(before.rpartition("\n")[2])}
+    return {"textDocument": {"uri": file.as_uri()}, "position": place}
+
+
+def prompt_of(
+    client: LspClient, instance: StandIn, at: dict[str, Any], *, holding: str = ""
+) -> str:
+    """The prompt of a request; of the first that holds a text, as files are read meanwhile."""
+    for _ in range(100):
+        asked = len(instance.completions)
+        typed = {"range": {"start": at["position"], "end": at["position"]}, "text": "x"}
+        document = {"uri": at["textDocument"]["uri"], "version": None}
+        for change in (typed, {**typed, "range": _one_more(at["position"]), "text": "\n    y"}):
+            changes = {"textDocument": document, "contentChanges": [change]}
+            client.notify("textDocument/didChange", changes)
+        at["position"] = {"line": at["position"]["line"] + 1, "character": 5}
+        client.result(INLINE, {**at, "context": {"triggerKind": 2}})
+        instance.wait_until(lambda: len(instance.completions) > asked)
+        prompt = instance.completions[-1].prompt
+        if holding in prompt:
+            return prompt
+    raise AssertionError(f"{holding} is in no prompt: {prompt}")
+
+
+def _one_more(place: dict[str, int]) -> dict[str, dict[str, int]]:
+    start = {**place, "character": place["character"]}
+    return {"start": start, "end": {**place, "character": place["character"] + 1}}
+
+
+def test_what_is_defined_elsewhere_is_shown_until_its_document_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "taxes.py").write_text(TAXES)
+    with editing(tmp_path) as (client, instance):
+        prices = opened(client, tmp_path / "prices.py", PRICES)
+        at = opened(client, tmp_path / "shop.py", SHOP)
+        prompt = prompt_of(client, instance, at, holding="tax_on(amount, country)")
+        assert "def price_of(article, *, discount=0.0):" in prompt
+        assert KEY not in prompt
+        client.notify("textDocument/didClose", {"textDocument": prices["textDocument"]})
+        assert "price_of(article" not in prompt_of(client, instance, at)
+
+
+def test_what_may_not_be_shown_is_not(tmp_path: Path) -> None:
+    (tmp_path / "taxes.py").write_text(TAXES)
+    with editing(tmp_path, exclude=["prices.py"]) as (client, instance):
+        opened(client, tmp_path / "prices.py", PRICES)
+        at = opened(client, tmp_path / "shop.py", SHOP)
+        prompt_of(client, instance, at, holding="tax_on(amount, country)")
+        client.notify(
+            "workspace/didChangeConfiguration",
+            {"settings": {"lspCompletions": {"exclude": ["*.py", "!shop.py"]}}},
+        )
+        assert "country" not in prompt_of(client, instance, at)
+        assert not any("article" in each.prompt for each in instance.completions)
