@@ -200,7 +200,9 @@ class Neighbours:
         key = document_key(document.uri)
         self.looked_at(document.uri)
         texts = self._candidates(key, settings)
-        waiting = [*self._refreshed(texts), *self._settled(texts, provider)]
+        # Of the document itself whoever asks knows that it may be sent.
+        others = [text for text in texts if document_key(text.uri) != key]
+        waiting = [*self._refreshed(texts), *self._settled(others, provider)]
         self._look_for_imports(key, settings)
         if waiting:
             # Not for the tasks' own ends: others wait for them as well.

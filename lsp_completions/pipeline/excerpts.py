@@ -6,11 +6,14 @@ among the best: whoever serves the model reads the same beginning once.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import nlargest
 from math import log
+from operator import itemgetter
 
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.definitions import Definition, definitions_in
@@ -24,6 +27,10 @@ SHORT_BODY = 8  # lines; a definition of no more is shown whole where there is r
 OUTLINE_LINES = 14  # of a class: its fields and the heads of its methods
 FRAME = 40  # characters that a family's words around an excerpt take, more or less
 LEAST_CHARS = 120  # of room, below which no excerpt is worth its frame
+MOST_NAMES = 64  # around the cursor, the nearest
+MOST_WORDS = 24  # that are looked up; more of them changed nothing
+MOST_POSTINGS = 4000
+MOST_ALIKE = 120  # pieces
 K1, B = 1.2, 0.6  # as in BM25; pieces differ in length by design, so that length matters less
 
 
@@ -59,8 +66,14 @@ class Index:
     """By word: in which pieces it is, and how often."""
     defined: Mapping[str, Sequence[int]]
     """By name: the pieces that define it."""
+    names: tuple[str, ...]
+    """Those names, sorted."""
     folded: Mapping[str, Sequence[int]]
     """The same by names without case and underscores."""
+    held: Mapping[str, Sequence[int]]
+    """By the folded name of a class: the pieces that define what it has."""
+    size: int
+    """How many words all pieces have."""
     imports: tuple[Import, ...]
     importing: tuple[int, ...]
     """The pieces that are mostly imports."""
@@ -105,6 +118,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
     postings: dict[str, list[tuple[int, int]]] = {}
     defined: dict[str, list[int]] = {}
     folded: dict[str, list[int]] = {}
+    held: dict[str, list[int]] = {}
     words_of = [_words_in(line) if len(line) <= LONGEST_LINE else () for line in lines]
 
     def add(head: Sequence[int], body: Sequence[int], name: str = "", holder: str = "") -> None:
@@ -123,6 +137,8 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         if name:
             defined.setdefault(name, []).append(number)
             folded.setdefault(fold(name), []).append(number)
+            if holder:
+                held.setdefault(holder, []).append(number)
 
     holders: list[tuple[int, str]] = []
     for at, each in enumerate(definitions):
@@ -148,7 +164,10 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         pieces=tuple(pieces),
         postings=postings,
         defined=defined,
+        names=tuple(sorted(defined)),
         folded=folded,
+        held=held,
+        size=sum(piece.size for piece in pieces),
         imports=imports_in(text, language, path),
         importing=tuple(
             number
@@ -246,8 +265,8 @@ def query_at(context: CursorContext, imports: Iterable[Import] = ()) -> Query:
     seen = [line.strip() for line in (*before, *after)]
     here = imports_in(context.prefix, context.language, context.path)
     return Query(
-        words=words,
-        names=names,
+        words=dict(nlargest(MOST_NAMES, words.items(), key=itemgetter(1))),
+        names=dict(nlargest(MOST_NAMES, names.items(), key=itemgetter(1))),
         imports=tuple(dict.fromkeys((*here, *imports))),
         typed=typed,
         receiver=receiver,
@@ -300,11 +319,12 @@ class _Ranked:
 
 
 def ranked(query: Query, sources: Sequence[Source]) -> list[_Ranked]:
-    """The pieces of all sources, the best first."""
-    alike = _alike(query, sources)
+    """The pieces of all sources, the best first; not those that nothing speaks for."""
     known = _reasons(query, sources)
+    alike = _alike(query, sources)
+    likely = nlargest(MOST_ALIKE, alike.items(), key=itemgetter(1))
     found = []
-    for at in alike.keys() | known.keys():
+    for at in {*known, *(at for at, _ in likely)}:
         number, piece = at
         source = sources[number]
         near = _is_near(source.index.pieces[piece], source.edited)
@@ -319,23 +339,31 @@ def ranked(query: Query, sources: Sequence[Source]) -> list[_Ranked]:
 def _alike(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], float]:
     """How alike the words of pieces are to those around the cursor: BM25, 1 for the most alike."""
     total = sum(len(source.index.pieces) for source in sources)
-    size = sum(piece.size for source in sources for piece in source.index.pieces)
-    average = size / total if total else 1.0
-    scores: dict[tuple[int, int], float] = {}
+    average = sum(source.index.size for source in sources) / total if total else 1.0
+    telling: list[tuple[float, str]] = []
     for word, weight in query.words.items():
-        held = [
-            (n, found) for n, each in enumerate(sources) if (found := each.index.postings.get(word))
-        ]
-        frequency = sum(len(found) for _, found in held)
-        if not frequency or frequency > total / 4 + 4:
-            continue
-        rarity = weight * log(1 + (total - frequency + 0.5) / (frequency + 0.5))
-        for number, found in held:
-            pieces = sources[number].index.pieces
-            for piece, count in found:
+        frequency = 0
+        for source in sources:
+            if (held := source.index.postings.get(word)) is not None:
+                frequency += len(held)
+        if frequency:
+            telling.append((weight * log(1 + (total - frequency + 0.5) / (frequency + 0.5)), word))
+    scores: dict[tuple[int, int], float] = {}
+    left = MOST_POSTINGS
+    # What is rare and near says most; a bound, so that large projects cost no more than small ones.
+    for rarity, word in sorted(telling, reverse=True)[:MOST_WORDS]:
+        for number, source in enumerate(sources):
+            held = source.index.postings.get(word)
+            if held is None:
+                continue
+            pieces = source.index.pieces
+            for piece, count in held:
                 norm = K1 * (1 - B + B * pieces[piece].size / average)
                 at = (number, piece)
                 scores[at] = scores.get(at, 0.0) + rarity * count * (K1 + 1) / (count + norm)
+            left -= len(held)
+        if left < 0:
+            break
     most = max(scores.values(), default=1.0)
     return {at: score / most for at, score in scores.items()}
 
@@ -382,9 +410,8 @@ def _reasons(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], f
             index = source.index
             for piece in index.folded.get(receiver, ()):
                 note(number, piece, 1.5)
-            for piece, one in enumerate(index.pieces):
-                if one.name and one.holder == receiver:
-                    note(number, piece, 1.2 + _begun(query, one.name))
+            for piece in index.held.get(receiver, ()):
+                note(number, piece, 1.2 + _begun(query, index.pieces[piece].name))
             alias = modules.get(query.receiver)
             if alias is not None and index.path in alias.paths:
                 for name, found in index.defined.items():
@@ -393,10 +420,12 @@ def _reasons(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], f
                             note(number, piece, 1.4 + _begun(query, name))
     elif len(query.typed) > 1:
         for number, source in enumerate(sources):
-            for name, found in source.index.defined.items():
-                if name.startswith(query.typed):
-                    for piece in found:
-                        note(number, piece, scores.get((number, piece), 0.3) + 1.0)
+            names = source.index.names
+            for at in range(bisect_left(names, query.typed), len(names)):
+                if not names[at].startswith(query.typed):
+                    break
+                for piece in source.index.defined[names[at]]:
+                    note(number, piece, scores.get((number, piece), 0.3) + 1.0)
     return scores
 
 

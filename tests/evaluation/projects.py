@@ -4,7 +4,7 @@ import ast
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -221,9 +221,7 @@ def _lines(path: str, start: int, end: int, project: Project) -> _Defined:
     return _Defined(path, tuple(line for line in kept if line and not line.startswith("#")))
 
 
-def _module(
-    path: str, module: str, level: int, known: dict[str, object] | dict[str, dict[str, _Defined]]
-) -> str | None:
+def _module(path: str, module: str, level: int, known: Collection[str]) -> str | None:
     parts = path.split("/")[:-1]
     if level:
         bases = [parts[: len(parts) - level + 1]]
@@ -261,15 +259,21 @@ def _resolved(
 
 # ---- other languages, by how definitions look
 
+_BEFORE = (
+    "export|default|pub|public|private|protected|internal|static|final|abstract|async|const|unsafe"
+    "|local|declare|inline|open|data|sealed|override|virtual"
+)
+_KINDS = (
+    "function|func|fn|fun|def|class|interface|struct|enum|trait|type|record|const|object|module"
+)
 _DEFINES = re.compile(
-    r"^(?P<indent>[ \t]{0,4})(?:(?:export|default|pub(?:\(\w+\))?|public|private|protected|internal|"
-    r"static|final|abstract|async|const|unsafe|local|declare|inline|open|data|sealed|override|virtual"
-    r") ){0,5}(?:function|func|fn|fun|def|class|interface|struct|enum|trait|type|record|const|#define|object)"
-    r" (?:\([^)]*\) )?(?:\w+[.:])?(?P<name>[A-Za-z_]\w{2,})",
+    rf"^(?P<indent>[ \t]{{0,4}})(?:(?:{_BEFORE}) ){{0,5}}(?:{_KINDS}) (?:\([^)]*\) )?(?:\w+[.:])?"
+    r"(?P<name>[A-Za-z_]\w{2,})",
     re.MULTILINE,
 )
 _DEFINES_IN_C = re.compile(
-    r"^(?:#define |(?:typedef )?(?:struct|enum|class|union) |(?:[\w*&<>:]+[ *&]+)+(?=\w+\())(?P<name>[A-Za-z_]\w{2,})",
+    r"^(?:#define |(?:typedef )?(?:struct|enum|class|union) |(?:[\w*&<>:]+[ *&]+)+(?=\w+\())"
+    r"(?P<name>[A-Za-z_]\w{2,})",
     re.MULTILINE,
 )
 _DEFINES_IN_JAVA = re.compile(
@@ -277,32 +281,25 @@ _DEFINES_IN_JAVA = re.compile(
     r"(?:class |interface |enum |record |[\w<>\[\], ?]+ )(?P<name>[A-Za-z_]\w{2,})",
     re.MULTILINE,
 )
+_NO_CODE = ("//", "*", "#", "import", "use ", "--", "/*")
 
 
 def _other_holes(project: Project) -> Iterator[_Found]:
     defined: dict[str, list[_Defined]] = defaultdict(list)
     for path, text in project.files.items():
         language = language_of("", path).id
-        pattern = {"c": _DEFINES_IN_C, "cpp": _DEFINES_IN_C, "java": _DEFINES_IN_JAVA}.get(
-            language, _DEFINES
-        )
+        by_language = {"c": _DEFINES_IN_C, "cpp": _DEFINES_IN_C, "java": _DEFINES_IN_JAVA}
         lines = text.split("\n")
-        for match in pattern.finditer(text):
-            row = text.count("\n", 0, match.start("name"))
-            if (
-                not lines[row].rstrip().endswith((";",))
-                or "define" in match[0]
-                or "const" in match[0]
-                or "type" in match[0]
-            ):
-                defined[match["name"]].append(_Defined(path, (lines[row].strip(),)))
+        for match in by_language.get(language, _DEFINES).finditer(text):
+            line = lines[text.count("\n", 0, match.start("name"))].strip()
+            # A prototype is not what it announces.
+            if not line.endswith(";") or re.search(r"\b(?:const|type|define)\b", line):
+                defined[match["name"]].append(_Defined(path, (line,)))
     # A name that is defined twice may mean either.
     unique = {name: each[0] for name, each in defined.items() if len(each) == 1}
     for path, text in project.files.items():
         for row, line in enumerate(text.split("\n")):
-            if line[:1] not in (" ", "\t") or line.lstrip().startswith(
-                ("//", "*", "#", "import", "use ", "--", "/*")
-            ):
+            if line[:1] not in (" ", "\t") or line.lstrip().startswith(_NO_CODE):
                 continue
             for match in re.finditer(r"[A-Za-z_]\w{2,}", line):
                 answer = unique.get(match[0])

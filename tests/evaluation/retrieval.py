@@ -5,9 +5,12 @@ the defining lines that it shows.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
+from typing import Any
 
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
@@ -18,54 +21,63 @@ from tests.evaluation.projects import Hole, Project
 BUDGETS = (256, 512, 1024)  # tokens
 CHARS_PER_TOKEN = 4
 WINDOWS = Windows(prefix_chars=4300, suffix_chars=716)
+TAB_LINES = 60  # as the usual clients take from an open tab
+BM25_LINES = 10  # the size of windows that served it best of 5, 10, 20 and 40
 
 Shown = Sequence[tuple[str, str]]
 """Lines that are shown, each with its path."""
-Way = Callable[[Hole, CursorContext, int], Shown]
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class Recall:
-    """What one way reached."""
+    """What one way reached, by budget."""
 
     way: str
-    shares: dict[int, list[float]] = field(default_factory=dict)
-
-    def mean(self, budget: int) -> float:
-        found = self.shares[budget]
-        return sum(found) / len(found)
+    shares: dict[int, float]
 
 
-def recalls(holes: Iterable[Hole], ways: dict[str, Way]) -> list[Recall]:
-    """The share of defining lines that each way shows, hole by hole."""
-    found = [Recall(name, {budget: [] for budget in BUDGETS}) for name in ways]
+def recalls(holes: Sequence[Hole], ways: "Mapping[str, Way]") -> list[Recall]:
+    """The mean share of defining lines that each way shows."""
+    found: dict[str, dict[int, float]] = {name: dict.fromkeys(BUDGETS, 0.0) for name in ways}
     for hole in holes:
         context = context_of(hole)
-        for recall, way in zip(found, ways.values(), strict=True):
+        for name, way in ways.items():
             for budget in BUDGETS:
                 shown = set(way(hole, context, budget * CHARS_PER_TOKEN))
-                share = sum((hole.defined_in, line) in shown for line in hole.lines)
-                recall.shares[budget].append(share / len(hole.lines))
-    return found
+                there = sum((hole.defined_in, line) in shown for line in hole.lines)
+                found[name][budget] += there / len(hole.lines) / len(holes)
+    return [Recall(way=name, shares=shares) for name, shares in found.items()]
 
 
 def context_of(hole: Hole) -> CursorContext:
+    """What the model sees around the hole in any case."""
     language = language_of("", hole.path)
     document = Document.open(f"file:///w/{hole.path}", language.id, 1, hole.text)
     return context_at(document, hole.offset, path=hole.path, windows=WINDOWS)
+
+
+def table(found: Sequence[Recall]) -> str:
+    """As Markdown."""
+    rows = ["| | " + " | ".join(f"{budget} tokens" for budget in BUDGETS) + " |"]
+    rows.append("| --- |" + " ---: |" * len(BUDGETS))
+    for each in found:
+        cells = (f"{each.shares[budget]:.1%}" for budget in BUDGETS)
+        rows.append(f"| {each.way} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
 
 
 # ---- the ways
 
 
 def nothing(hole: Hole, context: CursorContext, chars: int) -> Shown:
+    """The document alone."""
     return ()
 
 
 def ours(hole: Hole, context: CursorContext, chars: int) -> Shown:
-    indexes = _indexes(hole.project.name, hole.project)
-    others = [Source(index=each) for each in indexes if each.path != hole.path]
+    """What is sent as excerpts; what stands around them in a prompt counts as well."""
     own = index_of(hole.text, key=hole.path, path=hole.path, language=context.language)
+    others = [Source(index=each) for each in _indexes(hole.project) if each.path != hole.path]
     query = query_at(context, own.imports)
     chosen = choose(query, [*others, Source(index=own, is_own=True)], chars=chars)
     return [
@@ -75,109 +87,141 @@ def ours(hole: Hole, context: CursorContext, chars: int) -> Shown:
     ]
 
 
-_CACHE: dict[str, tuple[Index, ...]] = {}
-
-
-def _indexes(name: str, project: Project) -> tuple[Index, ...]:
-    if name not in _CACHE:
-        _CACHE[name] = tuple(
-            index_of(text, key=path, path=path, language=language_of("", path))
-            for path, text in project.files.items()
-        )
-    return _CACHE[name]
-
-
 def open_tabs(hole: Hole, context: CursorContext, chars: int) -> Shown:
-    """Windows of 60 lines, the most alike of each file by the words they share."""
-    wanted = _set(context.prefix.split("\n")[-60:])
+    """The window of each file that shares most words with the lines before the cursor."""
+    wanted = frozenset(_words("\n".join(context.prefix.split("\n")[-TAB_LINES:])))
     best = []
     for path, text in hole.project.files.items():
         if path == hole.path:
             continue
         lines = text.split("\n")
-        sets = _line_sets(path, text)
+        by_line = _by_line(text)
         windows = []
-        for start in range(0, max(len(lines) - 59, 1), 5):
-            there = frozenset().union(*sets[start : start + 60])
-            either = len(wanted | there)
-            windows.append((len(wanted & there) / either if either else 0.0, start))
+        for start in range(0, max(len(lines) - TAB_LINES + 1, 1), 5):
+            there = frozenset[str]().union(*by_line[start : start + TAB_LINES])
+            windows.append((len(wanted & there) / max(len(wanted | there), 1), start))
         score, start = max(windows)
-        best.append((score, path, lines[start : start + 60]))
+        best.append((score, path, lines[start : start + TAB_LINES]))
     best.sort(key=lambda each: -each[0])
     return _filled([(path, lines) for score, path, lines in best if score > 0], chars)
 
 
-BM25_LINES = 10
-
-
 def bm25(hole: Hole, context: CursorContext, chars: int) -> Shown:
-    """Windows of ten lines, ranked by BM25."""
-    retriever, windows = _bm25_of(hole.project.name, hole.project)
+    """Windows of all files, ranked by BM25 for the words around the cursor."""
+    retriever, windows = _retriever(hole.project)
     lines = context.prefix.split("\n")[-20:] + context.suffix.split("\n")[:5]
-    query = [word for line in lines for word in _words(line)]
-    scores = retriever.get_scores([word for word in query if word in retriever.vocab_dict])
-    order = sorted(range(len(windows)), key=lambda n: -scores[n])
-    return _filled(
-        [windows[n] for n in order if windows[n][0] != hole.path and scores[n] > 0], chars
-    )
+    query = [word for word in _words("\n".join(lines)) if word in retriever.vocab_dict]
+    if not query:
+        return ()
+    scores = retriever.get_scores(query)
+    order = sorted(range(len(windows)), key=lambda number: -scores[number])
+    best = [windows[n] for n in order[:200] if windows[n][0] != hole.path and scores[n] > 0]
+    return _filled(best, chars)
 
 
-_BM25: dict[str, tuple[object, list[tuple[str, list[str]]]]] = {}
-
-
-def _bm25_of(name, project):  # type: ignore
-    import bm25s
-
-    if name not in _BM25:
-        windows = []
-        for path, text in project.files.items():
-            lines = text.split("\n")
-            for start in range(0, len(lines), BM25_LINES // 2):
-                windows.append((path, lines[start : start + BM25_LINES]))
-        retriever = bm25s.BM25()
-        retriever.index(
-            [[word for line in lines for word in _words(line)] or ["_"] for _, lines in windows],
-            show_progress=False,
-        )
-        _BM25[name] = (retriever, windows)
-    return _BM25[name]
-
-
-def _filled(windows: Iterable[tuple[str, Sequence[str]]], chars: int) -> Shown:
-    shown = []
-    seen = set()
-    for path, lines in windows:
-        for line in lines:
-            if (path, line) in seen:
-                continue
-            if len(line) + 1 > chars:
-                return shown
-            chars -= len(line) + 1
-            seen.add((path, line))
-            shown.append((path, line.strip()))
-    return shown
-
-
-@lru_cache(maxsize=1000)
-def _line_sets(path: str, text: str) -> list[frozenset[str]]:
-    return [_set([line]) for line in text.split("\n")]
-
-
-def _set(lines: Iterable[str]) -> frozenset[str]:
-    return frozenset(word for line in lines for word in _words(line))
-
-
-def _words(line: str) -> list[str]:
-    return [
-        part.lower()
-        for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", line)
-        if len(part) > 1
-    ]
-
-
+Way = Callable[[Hole, CursorContext, int], Shown]
 WAYS: dict[str, Way] = {
     "nothing": nothing,
     "open tabs, Jaccard": open_tabs,
     "BM25": bm25,
     "ours": ours,
 }
+
+
+def _filled(windows: Iterable[tuple[str, Sequence[str]]], chars: int) -> Shown:
+    """The first lines that fit, each once."""
+    shown: dict[tuple[str, str], None] = {}
+    for path, lines in windows:
+        for line in lines:
+            if (path, line.strip()) in shown:
+                continue
+            if len(line) + 1 > chars:
+                return list(shown)
+            chars -= len(line) + 1
+            shown[path, line.strip()] = None
+    return list(shown)
+
+
+_INDEXES: dict[int, tuple[Index, ...]] = {}
+_RETRIEVERS: dict[int, tuple[Any, list[tuple[str, list[str]]]]] = {}
+
+
+def _indexes(project: Project) -> tuple[Index, ...]:
+    if id(project) not in _INDEXES:
+        _INDEXES[id(project)] = tuple(
+            index_of(text, key=path, path=path, language=language_of("", path))
+            for path, text in project.files.items()
+        )
+    return _INDEXES[id(project)]
+
+
+def _retriever(project: Project) -> tuple[Any, list[tuple[str, list[str]]]]:
+    if id(project) not in _RETRIEVERS:
+        # Only here: it brings much along, and the other tables do without.
+        import bm25s
+
+        windows = [
+            (path, lines[start : start + BM25_LINES])
+            for path, text in project.files.items()
+            for lines in [text.split("\n")]
+            for start in range(0, len(lines), BM25_LINES // 2)
+        ]
+        retriever = bm25s.BM25()
+        texts = [_words("\n".join(lines)) or ["-"] for _, lines in windows]
+        retriever.index(texts, show_progress=False)
+        _RETRIEVERS[id(project)] = retriever, windows
+    return _RETRIEVERS[id(project)]
+
+
+@lru_cache(maxsize=1000)
+def _by_line(text: str) -> list[frozenset[str]]:
+    return [frozenset(_words(line)) for line in text.split("\n")]
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text) if len(word) > 1]
+
+
+# ---- how long it takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Milliseconds, for many open documents."""
+
+    index: float
+    """To get one of the documents ready, in the background."""
+    middle: float
+    """To choose anew, half of the time."""
+    worst: float
+    """To choose anew, in 99 of 100."""
+
+
+def times(text: str, *, documents: int = 20, lines: int = 2000, rounds: int = 200) -> Times:
+    """With so many documents of so many lines, all made of `text`, and the cursor all over one."""
+    source = text.split("\n")
+    whole = "\n".join((source * (lines // len(source) + 1))[:lines])
+    python = language_of("python")
+    began = time.perf_counter()
+    indexes = [
+        index_of(whole, key=f"{n}", path=f"a/{n}.py", language=python) for n in range(documents)
+    ]
+    index = (time.perf_counter() - began) / documents
+    document = Document.open("file:///a/0.py", "python", 1, whole)
+    sources = [Source(index=each, is_own=each.key == "0") for each in indexes]
+    taken = []
+    for number in range(rounds):
+        offset = document.length * number // rounds
+        context = context_at(document, offset, path="a/0.py", windows=WINDOWS)
+        began = time.perf_counter()
+        choose(query_at(context, indexes[0].imports), sources, chars=1256)
+        taken.append(time.perf_counter() - began)
+    taken.sort()
+    return Times(
+        index=index * 1000,
+        middle=median(taken) * 1000,
+        worst=taken[len(taken) * 99 // 100] * 1000,
+    )
