@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,14 @@ def price_of(article, *, discount=0.0):
     """What an article costs."""
     return article.price * (1 - discount)
 '''
-SHOP = "from prices import price_of\nfrom taxes import tax_on\n\n\ndef total(cart):\n    return <cursor>\n"
+SHOP = """\
+from prices import price_of
+from taxes import tax_on
+
+
+def total(cart):
+    return <cursor>
+"""
 TAXES = "def tax_on(amount, country):\n    return amount * 0.2\n"
 
 
@@ -63,11 +71,15 @@ def prompt_of(
             client.notify("textDocument/didChange", changes)
         at["position"] = {"line": at["position"]["line"] + 1, "character": 5}
         client.result(INLINE, {**at, "context": {"triggerKind": 2}})
-        instance.wait_until(lambda: len(instance.completions) > asked)
+        instance.wait_until(partial(_was_asked_after, instance, asked))
         prompt = instance.completions[-1].prompt
         if holding in prompt:
             return prompt
     raise AssertionError(f"{holding} is in no prompt: {prompt}")
+
+
+def _was_asked_after(instance: StandIn, asked: int) -> bool:
+    return len(instance.completions) > asked
 
 
 def _one_more(place: dict[str, int]) -> dict[str, dict[str, int]]:
