@@ -6,9 +6,8 @@ suggestion leaves out of the rest of the line follows it, what it includes gives
 no line below is said again.
 """
 
-import json
 import random
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -21,14 +20,13 @@ from lsp_completions.pipeline.languages import language_of
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.surroundings import says_something
 from lsp_completions.pipeline.trigger import opens_block
-from lsp_completions.providers.base import Event, HttpRequest
 from tests.evaluation.corpora import own_code
 from tests.evaluation.holes import Hole, holes_in
 from tests.evaluation.overrun import NOISES
 from tests.evaluation.virtual_time import run
 from tests.support.clients import LINE_END, SHAPES, Shape
 from tests.support.cursor import MARK, apply
-from tests.support.desk import Desk
+from tests.support.desk import Told
 
 HOLES = holes_in(own_code(), each=6)
 CONVERTER = get_converter()
@@ -43,21 +41,6 @@ within_seconds = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-
-
-class Told(Desk):
-    """A desk whose models say what is written here, one after another, in pieces of some size."""
-
-    def __init__(self, drawn: str, language: str, said: Sequence[str], cut: int = 1000) -> None:
-        super().__init__(drawn, language=language)
-        self._said, self._cut, self._begun = said, cut, 0
-
-    async def _open(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
-        said = self._said[min(self._begun, len(self._said) - 1)]
-        self._begun += 1
-        for at in range(0, len(said), self._cut):
-            data = json.dumps({"deltaText": said[at : at + self._cut]})
-            yield Event(name="completion", data=data)
 
 
 async def shown(desk: Told) -> list[Suggested]:

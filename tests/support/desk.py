@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from lsp_completions.cache import Memory
 from lsp_completions.completer import complete
@@ -13,11 +13,12 @@ from lsp_completions.pipeline.outcome import Outcome, Suggested
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
-from lsp_completions.request import Request, at_hand
+from lsp_completions.request import Request, Selection, at_hand
 from lsp_completions.session import Shown
 from lsp_completions.settings import Settings
 from tests.support.cursor import apply, cursor
 
+MOST_OF_A_PIECE = 1000  # characters
 PROVIDER = Sourcegraph(endpoint="http://127.0.0.1:1", token=Secret("t"), api_version=2)
 
 
@@ -89,6 +90,18 @@ class Desk:
         if at < self.offset:
             self.offset += len(new) - len(old)
 
+    def becomes(self, drawn: str) -> None:
+        """The document becomes another, by one change."""
+        text, offset = cursor(drawn)
+        old = self.document.text
+        shorter = min(len(old), len(text))
+        start = next((n for n in range(shorter) if old[n] != text[n]), shorter)
+        most = shorter - start
+        same = next((n for n in range(most) if old[-1 - n] != text[-1 - n]), most)
+        if old != text:
+            self._becomes(start, len(old) - same, text[start : len(text) - same])
+        self.offset = offset
+
     def _becomes(self, start: int, end: int, text: str) -> None:
         self.document = self.document.spliced(start, end, text, (self.document.version or 0) + 1)
         self.memory.changed(document_key(self.document.uri), self.document)
@@ -99,6 +112,7 @@ class Desk:
         by_hand: bool = False,
         deadline: float | None = None,
         follow_typing: bool = True,
+        selection: Selection | None = None,
     ) -> "asyncio.Task[Outcome]":
         request = Request(
             document=self.document,
@@ -110,6 +124,7 @@ class Desk:
             deadline=deadline,
             by_hand=by_hand,
             follow_typing=follow_typing,
+            selection=selection,
         )
         return asyncio.create_task(complete(request, self.generations, self.memory))
 
@@ -135,10 +150,10 @@ class Desk:
 
         return asyncio.create_task(bounded())
 
-    async def sees(self, **options: bool) -> str:
+    async def sees(self, *, by_hand: bool = False, follow_typing: bool = True) -> str:
         """The document with the suggestion in it, or why there is none."""
         async with asyncio.timeout(20):
-            outcome = await self.asks(**options)
+            outcome = await self.asks(by_hand=by_hand, follow_typing=follow_typing)
         if isinstance(outcome, Suggested):
             return apply(outcome.document.text, outcome.edits[0])
         return outcome.reason.name
@@ -149,3 +164,29 @@ class Desk:
             while len(self.streams) <= number:  # noqa: ASYNC110 - nothing to be told by
                 await asyncio.sleep(0)
         return self.streams[number]
+
+
+class Told(Desk):
+    """A desk whose models say what is given, one after another, in pieces of some size.
+
+    `begun` counts how many were asked; when there are no more words the last are said again.
+    """
+
+    def __init__(
+        self, drawn: str, language: str, said: Sequence[str], cut: int = MOST_OF_A_PIECE
+    ) -> None:
+        super().__init__(drawn, language=language)
+        self.said, self.begun = list(said), 0
+        self._cut = cut
+
+    async def _open(self, request: HttpRequest) -> AsyncGenerator[Event, None]:
+        said = self.said[min(self.begun, len(self.said) - 1)]
+        self.begun += 1
+        for at in range(0, len(said), self._cut):
+            data = json.dumps({"deltaText": said[at : at + self._cut]})
+            yield Event(name="completion", data=data)
+
+    def moves(self, drawn: str, *said: str) -> None:
+        """The document becomes another, and models say something else from now on."""
+        self.becomes(drawn)
+        self.said[self.begun :] = said
