@@ -11,6 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 from lsp_completions.pipeline.context import BYTE_ORDER_MARK, CursorContext
 from lsp_completions.pipeline.document import Document, TextChange
@@ -52,6 +53,9 @@ MOST_CHOICES = 32
 MOST_BEHIND = 8  # imported files that are looked behind
 
 
+Work = Callable[[], Coroutine[None, None, None]]
+
+
 @dataclass(slots=True, eq=False)
 class _Text:
     """A text that may be shown, as far as it is known."""
@@ -91,6 +95,8 @@ class _Choice:
     line: int
     chosen: tuple[Chosen, ...]
     indexes: dict[str, Index]
+    left_out: frozenset[str]
+    """What was kept back."""
     names: set[str]
 
 
@@ -121,7 +127,6 @@ class Neighbours:
         self._choices: OrderedDict[str, _Choice] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self._edited_last: OrderedDict[str, None] = OrderedDict()
-        self._news = 0
         self._closed = False
         # One each: what they do is no hurry, and a dead network drive holds up no more than itself.
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="neighbours")
@@ -135,6 +140,7 @@ class Neighbours:
         path = display_path(document.uri, self._roots())
         language = language_of(document.language_id, path)
         self._open.pop(key, None)
+        self._choices.pop(key, None)
         self._open[key] = _Text(document.uri, language, document=document)
         # From now on the editor says what is in it.
         self._read.pop(key, None)
@@ -172,6 +178,11 @@ class Neighbours:
         self._imported.pop(key, None)
         self._choices.pop(key, None)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being made ready."""
+        return bool(self._tasks)
+
     async def aclose(self) -> None:
         """Look at nothing more."""
         self._closed = True
@@ -202,7 +213,8 @@ class Neighbours:
         texts = self._candidates(key, settings)
         # Of the document itself whoever asks knows that it may be sent.
         others = [text for text in texts if document_key(text.uri) != key]
-        waiting = [*self._refreshed(texts), *self._settled(others, provider)]
+        own = [text for text in (self._open.get(key),) if text is not None]
+        waiting = [*self._refreshed([*own, *others]), *self._settled(others, provider)]
         self._look_for_imports(key, settings)
         if waiting:
             # Not for the tasks' own ends: others wait for them as well.
@@ -247,17 +259,17 @@ class Neighbours:
         key = document_key(document.uri)
         texts = self._candidates(key, settings)
         indexes = {document_key(text.uri): text.index for text in texts if text.index is not None}
-        asked = (settings, chars, provider.host, self._news)
+        asked = (settings, chars, provider.host)
         line = document.place_at(context.offset)[0]
         names = names_before(context)
         before = self._choices.get(key)
-        if before is not None and before.asked[:3] != asked[:3]:
+        if before is not None and before.asked != asked:
             before = None
         if (
             before is not None
-            and before.asked == asked
             and self._still_holds(before, line, names, indexes)
             and all(self._is_allowed(each.key, provider) for each in before.chosen)
+            and not any(self._is_allowed(each, provider) for each in before.left_out)
         ):
             return before.chosen
         own = self._open.get(key)
@@ -265,7 +277,9 @@ class Neighbours:
         query = query_at(context, imports)
         sources = self._sources(key, texts, provider, settings)
         chosen = choose(query, sources, chars=chars, kept=before.chosen if before else ())
-        self._choices[key] = _Choice(asked, line, chosen, indexes, {*query.names, *names})
+        left_out = frozenset(indexes.keys() - {source.index.key for source in sources})
+        names |= query.names.keys()
+        self._choices[key] = _Choice(asked, line, chosen, indexes, left_out, names)
         self._choices.move_to_end(key)
         while len(self._choices) > MOST_CHOICES:
             self._choices.popitem(last=False)
@@ -359,13 +373,11 @@ class Neighbours:
 
     def _settle(self, text: _Text, provider: Provider) -> asyncio.Task[None]:
         text.settled_for, text.settled_at = provider, self._clock()
-        before = self._gate.why_kept_back(text.uri, provider)
 
         async def ask() -> None:
-            if await self._gate.decided(text.uri, provider) is not before:
-                self._news += 1
+            await self._gate.decided(text.uri, provider)
 
-        return self._begin(ask(), "sharing of a neighbour")
+        return self._begin(ask, "sharing of a neighbour")
 
     # ---- made ready in the background
 
@@ -381,7 +393,7 @@ class Neighbours:
                 due = text.index is None or self._clock() - text.made_at >= FRESH
                 if not due or document.length > MOST_CHARS:
                     continue
-                text.task = self._begin(self._make_index(text, document, roots), "index")
+                text.task = self._begin(partial(self._make_index, text, document, roots), "index")
             if text.index is None:
                 pending.append(text.task)
         return pending
@@ -415,7 +427,7 @@ class Neighbours:
         if imported.asked == asked and self._clock() - imported.at < LOOK_AGAIN:
             return
         imported.asked, imported.at = asked, self._clock()
-        imported.task = self._begin(self._read_imports(own, text, imported), "imports")
+        imported.task = self._begin(partial(self._read_imports, own, text, imported), "imports")
 
     async def _read_imports(self, own: str, text: _Text, imported: "_Imported") -> None:
         """Find the files that are imported, and read those that may be read."""
@@ -498,7 +510,7 @@ class Neighbours:
             self._files.forget(uri)
             self._gate.forget(uri)
 
-    def _begin(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+    def _begin(self, work: Work, name: str) -> asyncio.Task[None]:
         task = asyncio.create_task(_logged(work, name), name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -511,9 +523,9 @@ def indexed(text: str, key: str, path: str, language: Language) -> Index:
     return index_of(masked(plain), key=key, path=path, language=language)
 
 
-async def _logged(work: Coroutine[None, None, None], name: str) -> None:
+async def _logged(work: Work, name: str) -> None:
     # Without an excerpt a suggestion comes all the same.
     try:
-        await work
+        await work()
     except Exception as error:  # noqa: BLE001
         log.warning("Left out, %s failed (%s).", name, type(error).__name__)
