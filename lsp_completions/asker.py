@@ -188,6 +188,7 @@ class Asker:
             offset,
             path=self._request.path,
             windows=Windows(prefix_chars=limits.prefix_chars, suffix_chars=limits.suffix_chars),
+            grammar=self._request.grammar,
         )
         key = Key(
             document=document_key(document.uri),

@@ -12,9 +12,11 @@ from lsp_completions.backend import Backend
 from lsp_completions.completer import complete
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
+from lsp_completions.grammars import load
 from lsp_completions.model_loading import LONGEST, ModelLoading
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
+from lsp_completions.pipeline.languages import language_of
 from lsp_completions.pipeline.markers import without_unfinished_marker
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.uris import display_path, uri_of_path
@@ -186,6 +188,7 @@ async def complete_once(
         )
         closing.push_async_callback(loading.aclose)
         await loading.wait(provider, LONGEST)
+        language = language_of(cursor.document.language_id, cursor.path)
         request = Request(
             document=cursor.document,
             offset=cursor.offset,
@@ -195,6 +198,7 @@ async def complete_once(
             current=lambda: cursor.document,
             permission=permission,
             by_hand=True,
+            grammar=await asyncio.to_thread(load, language),
         )
         began = time.monotonic()
         shown_at: list[float] = []

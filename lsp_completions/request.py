@@ -6,6 +6,7 @@ from typing import Protocol
 
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.grammar import Grammar
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.prompt import Excerpt
 from lsp_completions.providers.base import Provider
@@ -69,7 +70,8 @@ class Request:
     `follow_typing` asks for the edit in that document, and not in the one asked about. `by_hand`
     means that a person wants it now, whatever went wrong before. Without a `permission` whoever
     asks knows that the document may be sent. One `ahead` was asked for by nobody yet: a model is
-    asked once, and only where that costs little and nothing went wrong before.
+    asked once, and only where that costs little and nothing went wrong before. `grammar` parses the
+    document's language; `None` where nothing does.
     """
 
     document: Document
@@ -86,6 +88,7 @@ class Request:
     permission: Permission | None = None
     elsewhere: Elsewhere | None = None
     """`None` where nothing but the document is shown."""
+    grammar: Grammar | None = None
 
 
 def at_hand(provider: Provider) -> Callable[[], Awaitable[Provider]]:

@@ -230,6 +230,7 @@ class CompletionServer(Server):
         self.service.document_changed(document.uri)
         self.service.gate.judge(document.uri)
         self.service.neighbours.opened(document)
+        self.service.grammars.begin(document)
         self.following.look_for_changes()
 
     def did_change(self, change: convert.DocumentChange) -> None:

@@ -14,6 +14,7 @@ from lsp_completions.completer import complete
 from lsp_completions.configuration.following import Following
 from lsp_completions.errors import CompletionsError, NotAuthorized
 from lsp_completions.generations import Generations
+from lsp_completions.grammars import Grammars
 from lsp_completions.messages import Messages
 from lsp_completions.model_loading import ModelLoading
 from lsp_completions.neighbours import Neighbours
@@ -59,6 +60,7 @@ class Service:
         self.documents = Documents()
         self.switches = Switches()
         self.memory = Memory()
+        self.grammars = Grammars()
         self._following = following
         self._messages = messages
         self._notices = notices
@@ -84,6 +86,7 @@ class Service:
         """What ends all that runs: each by itself, in any order."""
         return (
             self.loading.aclose,
+            self.grammars.aclose,
             self.generations.aclose,
             self.neighbours.aclose,
             self.gate.aclose,
@@ -189,6 +192,7 @@ class Service:
             ahead=ahead,
             permission=Permission(self.gate, uri, settings.total_timeout / 2),
             elsewhere=self.neighbours,
+            grammar=self.grammars.of(document),
         )
 
     async def complete(self, request: Request) -> Outcome:

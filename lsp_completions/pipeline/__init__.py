@@ -5,12 +5,14 @@ uris         one key per document, and the path shown to a model
 rope         a long text in short pieces, shared between snapshots
 document     the text of an open document: replaced, never mutated
 languages    one table of languages
+grammar      what parses a language, where it is installed
 brackets     which brackets, strings and comments are open
 context      the text around the cursor
 anchor       a place known by the text around it, and what was typed there since
 masking      secrets in the text, taken out of what is sent
 surroundings how far lines are indented, and which stand above and below
 balance      whether brackets and quotes have their partners
+syntax       what the grammar makes of the text around the cursor
 trigger      one line or a block?
 extent       where a suggestion ends
 echoes       the beginning of the line, said again

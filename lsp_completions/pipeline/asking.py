@@ -4,9 +4,10 @@ import re
 import unicodedata
 
 from lsp_completions.pipeline.balance import stack_before_line
-from lsp_completions.pipeline.brackets import COMMENT, PARTNER, scan
+from lsp_completions.pipeline.brackets import COMMENT, PARTNER, Scan, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.outcome import SkipReason
+from lsp_completions.pipeline.syntax import Kind, kind_at
 
 
 def why_not_ask(
@@ -20,19 +21,27 @@ def why_not_ask(
         return SkipReason.INSIDE_WORD
     found = scan(context.line_prefix, context.language, stack_before_line(context))
     inside = found.stack[-1] if found.stack else ""
-    if inside and inside not in PARTNER:
-        is_comment = inside == COMMENT or inside in (context.language.block_comment or ())
-        if is_comment and not in_comments:
-            return SkipReason.IN_COMMENT
-        if not is_comment and not in_strings:
-            return SkipReason.IN_STRING
-        return None
+    # Who wants suggestions everywhere need not wait for a parser.
+    parsed = None if in_comments and in_strings else kind_at(context)
+    match parsed or _kind_of(inside, found, context):
+        case Kind.COMMENT:
+            return None if in_comments else SkipReason.IN_COMMENT
+        case Kind.STRING:
+            return None if in_strings else SkipReason.IN_STRING
     # What stands in open brackets goes on, as the first part of `for (;;)` does, and a block does
     # that was opened on this line. A space after the end says that there is to be more.
     is_open = bool(found.opened) or inside in ("(", "[")
     if not is_open and not context.line_suffix.strip() and _is_ended(context):
         return SkipReason.STATEMENT_ENDED
     return None
+
+
+def _kind_of(inside: str, found: Scan, context: CursorContext) -> Kind:
+    """What the cursor stands in, as brackets and quotes tell."""
+    # In a comment brackets are open, too.
+    if COMMENT in found.stack or inside in (context.language.block_comment or ()):
+        return Kind.COMMENT
+    return Kind.STRING if inside and inside not in PARTNER else Kind.CODE
 
 
 def _is_ended(context: CursorContext) -> bool:

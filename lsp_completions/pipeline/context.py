@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.grammar import Grammar
 from lsp_completions.pipeline.languages import Language, language_of
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -50,9 +51,18 @@ class CursorContext:
     """The prefix begins where the document does."""
     ends_at_bottom: bool
     """The suffix ends where the document does."""
+    grammar: Grammar | None = None
+    """What parses the language; `None` where that is not known."""
 
 
-def context_at(document: Document, offset: int, *, path: str, windows: Windows) -> CursorContext:
+def context_at(
+    document: Document,
+    offset: int,
+    *,
+    path: str,
+    windows: Windows,
+    grammar: Grammar | None = None,
+) -> CursorContext:
     """What stands around `offset`. The cost depends on the windows, not on the document."""
     line, column = document.place_at(offset)
     offset = document.offset_at(line, column)
@@ -91,6 +101,7 @@ def context_at(document: Document, offset: int, *, path: str, windows: Windows) 
         or language.indent_unit,
         starts_at_top=start == 0,
         ends_at_bottom=end == document.length,
+        grammar=grammar,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from lsp_completions.pipeline.balance import imbalance, stack_before_line
 from lsp_completions.pipeline.brackets import COMMENT, PARTNER, scan
 from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.syntax import misfit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +73,15 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
         sure = reading == ends_with_rest and len(rest.strip()) > _LONG_ENOUGH and _WORD.search(rest)
         return imbalance(reading[0], reading[1], context) - bool(sure)
 
-    possible = [reading for reading in readings if reading is not None]
-    text, replaced = min(possible, key=lost) if len(possible) > 1 else (text, 0)
+    possible = list(dict.fromkeys(reading for reading in readings if reading is not None))
+    if context.grammar is not None:
+        possible += [each for each in _all_overlaps(text, rest) if each not in possible]
+    replaced = 0
+    if len(possible) > 1:
+        # Where brackets do not tell them apart, a grammar may.
+        text, replaced = min(
+            possible, key=lambda each: (lost(each), misfit(each[0], each[1], context))
+        )
     if replaced == 0 and rest[0].isspace() and text.strip():
         text = text.rstrip(" \t")
     return text, replaced
@@ -183,6 +191,17 @@ def _one_angle_too_many(text: str, rest: str, context: CursorContext) -> bool:
     """In the line as a whole, types and tags are closed once more than they are opened."""
     line = _ARROWS.sub("", context.line_prefix + text) + _ARROWS.sub("", rest)
     return line.count(">") > line.count("<")
+
+
+def _all_overlaps(text: str, rest: str) -> list[Reading]:
+    """The text ends with the beginning of the rest of the line, as may be by chance."""
+    trimmed = text.rstrip()
+    most = min(len(rest), len(trimmed), _LONG_ENOUGH)
+    return [
+        (text[: len(trimmed) - length], 0)
+        for length in range(most, 0, -1)
+        if trimmed.endswith(rest[:length])
+    ]
 
 
 def _replacing(text: str, replaced: str) -> Reading | None:

@@ -32,6 +32,8 @@ class Language:
     """One level of indentation, for a document that does not show any."""
     prose: bool = False
     """Text for people: paragraphs, not statements and blocks."""
+    grammar: str = ""
+    """The tree-sitter grammar: its package and what that calls it; empty where there is none."""
 
 
 PLAIN = Language(id="plaintext", prose=True)
@@ -74,7 +76,9 @@ _BRACKETS = ("{", "(", "[")
 _CLOSERS = ("}", ")", "]")
 
 
-def _braces(id: str, *more: str, comment: str = "//", unit: str = "    ") -> Language:
+def _braces(
+    id: str, *more: str, comment: str = "//", unit: str = "    ", grammar: str = ""
+) -> Language:
     """Braces around blocks, and C's comments."""
     words = ("else", *more)
     return Language(
@@ -85,15 +89,18 @@ def _braces(id: str, *more: str, comment: str = "//", unit: str = "    ") -> Lan
         block_end=_CLOSERS,
         block_continuation=words + tuple(f"}} {word}" for word in words),
         indent_unit=unit,
+        grammar=grammar,
     )
 
 
-def _script(id: str) -> Language:
+def _script(id: str, grammar: str = "") -> Language:
     """The kin of JavaScript."""
-    return _braces(id, "catch", "finally", unit="  ")
+    return _braces(id, "catch", "finally", unit="  ", grammar=grammar)
 
 
-def _data(id: str, comment: str = "", block: tuple[str, str] | None = None) -> Language:
+def _data(
+    id: str, comment: str = "", block: tuple[str, str] | None = None, grammar: str = ""
+) -> Language:
     """Braces around entries, nothing that is carried on."""
     return Language(
         id=id,
@@ -102,10 +109,13 @@ def _data(id: str, comment: str = "", block: tuple[str, str] | None = None) -> L
         block_start=_BRACKETS,
         block_end=_CLOSERS,
         indent_unit="  ",
+        grammar=grammar,
     )
 
 
-def _indented(id: str, *more: str, start: str = ":", unit: str = "    ") -> Language:
+def _indented(
+    id: str, *more: str, start: str = ":", unit: str = "    ", grammar: str = ""
+) -> Language:
     """Indentation makes blocks, `#` makes comments."""
     return Language(
         id=id,
@@ -115,6 +125,7 @@ def _indented(id: str, *more: str, start: str = ":", unit: str = "    ") -> Lang
         block_continuation=more,
         indent_sensitive=True,
         indent_unit=unit,
+        grammar=grammar,
     )
 
 
@@ -131,7 +142,9 @@ def _offside(id: str, start: tuple[str, ...], comment: str, block: tuple[str, st
     )
 
 
-def _words(id: str, comment: str, start: str, *more: str, end: str = "end") -> Language:
+def _words(
+    id: str, comment: str, start: str, *more: str, end: str = "end", grammar: str = ""
+) -> Language:
     """Words such as `do` and `end` around blocks."""
     return Language(
         id=id,
@@ -140,6 +153,7 @@ def _words(id: str, comment: str, start: str, *more: str, end: str = "end") -> L
         block_end=(*end.split(), *_CLOSERS),
         block_continuation=("else", *more),
         indent_unit="  ",
+        grammar=grammar,
     )
 
 
@@ -149,7 +163,7 @@ def _lisp(id: str) -> Language:
     )
 
 
-def _markup(id: str) -> Language:
+def _markup(id: str, grammar: str = "") -> Language:
     """Tags around blocks, no comment that ends with the line."""
     return Language(
         id=id,
@@ -157,6 +171,7 @@ def _markup(id: str) -> Language:
         block_start=(">", "{"),
         block_end=("</", "}"),
         indent_unit="  ",
+        grammar=grammar,
     )
 
 
@@ -176,28 +191,28 @@ _RUBY_WORDS = ("elsif ", "when ", "in ", "rescue", "ensure")
 _TABLE: tuple[tuple[Language, str, str], ...] = (
     (PLAIN, "text txt plain fundamental", "*.txt *.text *.log license"),
     # Braces
-    (_braces("c"), "", "*.c *.h"),
+    (_braces("c", grammar="c"), "", "*.c *.h"),
     (
-        _braces("cpp", "catch"),
+        _braces("cpp", "catch", grammar="cpp"),
         "c++ cuda cuda-cpp arduino",
         "*.cc *.cpp *.cxx *.hh *.hpp *.hxx *.ipp",
     ),
-    (_braces("csharp", "catch", "finally"), "cs c# c_sharp", "*.cs *.csx"),
-    (_braces("java", "catch", "finally"), "", "*.java"),
-    (_script("javascript"), "js node", "*.js *.mjs *.cjs"),
-    (_script("javascriptreact"), "jsx javascript.jsx javascript-jsx", "*.jsx"),
-    (_script("typescript"), "ts", "*.ts *.mts *.cts"),
-    (_script("typescriptreact"), "tsx typescript.tsx typescript-tsx", "*.tsx"),
+    (_braces("csharp", "catch", "finally", grammar="c_sharp"), "cs c# c_sharp", "*.cs *.csx"),
+    (_braces("java", "catch", "finally", grammar="java"), "", "*.java"),
+    (_script("javascript", "javascript"), "js node", "*.js *.mjs *.cjs"),
+    (_script("javascriptreact", "javascript"), "jsx javascript.jsx javascript-jsx", "*.jsx"),
+    (_script("typescript", "typescript.typescript"), "ts", "*.ts *.mts *.cts"),
+    (_script("typescriptreact", "typescript.tsx"), "tsx typescript.tsx typescript-tsx", "*.tsx"),
     (_script("astro"), "", "*.astro"),
     (_script("svelte"), "", "*.svelte"),
     (_script("vue"), "", "*.vue"),
     (_script("dart"), "", "*.dart"),
     (_script("scala"), "", "*.scala *.sc *.sbt"),
-    (_braces("go", unit="\t"), "golang", "*.go"),
-    (_braces("rust"), "rs rustic", "*.rs"),
+    (_braces("go", unit="\t", grammar="go"), "golang", "*.go"),
+    (_braces("rust", grammar="rust"), "rs rustic", "*.rs"),
     (_braces("kotlin", "catch", "finally"), "kt kts", "*.kt *.kts"),
     (_braces("swift", "catch"), "", "*.swift"),
-    (_braces("php", "catch", "finally"), "", "*.php *.phtml"),
+    (_braces("php", "catch", "finally", grammar="php.php"), "", "*.php *.phtml"),
     (_braces("groovy", "catch", "finally"), "gradle", "*.groovy *.gradle jenkinsfile"),
     (_braces("objective-c", "@catch", "@finally"), "objc objectivec", "*.m"),
     (_braces("objective-cpp", "@catch", "@finally"), "objcpp objectivecpp", "*.mm"),
@@ -216,9 +231,13 @@ _TABLE: tuple[tuple[Language, str, str], ...] = (
     (_braces("awk", comment="#"), "", "*.awk"),
     (_braces("nix", comment="#", unit="  "), "", "*.nix"),
     # Braces around entries
-    (_data("json"), "jsonl geojson", "*.json *.jsonl *.geojson *.ipynb .babelrc .eslintrc"),
+    (
+        _data("json", grammar="json"),
+        "jsonl geojson",
+        "*.json *.jsonl *.geojson *.ipynb .babelrc .eslintrc",
+    ),
     (_data("jsonc", "//", _C_COMMENT), "json5 json-with-comments", "*.jsonc *.json5"),
-    (_data("css", "", _C_COMMENT), "", "*.css"),
+    (_data("css", "", _C_COMMENT, "css"), "", "*.css"),
     (_data("scss", "//", _C_COMMENT), "postcss", "*.scss *.pcss"),
     (_data("less", "//", _C_COMMENT), "", "*.less"),
     (_data("proto3", "//", _C_COMMENT), "proto protobuf proto2", "*.proto"),
@@ -235,7 +254,11 @@ _TABLE: tuple[tuple[Language, str, str], ...] = (
         "*.sql *.ddl",
     ),
     # Indentation
-    (_indented("python", *_PYTHON_WORDS), "py python3 sage", "*.py *.pyi *.pyw *.pyx"),
+    (
+        _indented("python", *_PYTHON_WORDS, grammar="python"),
+        "py python3 sage",
+        "*.py *.pyi *.pyw *.pyx",
+    ),
     (_indented("mojo", *_PYTHON_WORDS), "", "*.mojo"),
     (_indented("starlark", "elif ", "else"), "bazel bzl", "*.bzl *.bazel *.star build workspace"),
     (_indented("gdscript", "elif ", "else", unit="\t"), "gd", "*.gd"),
@@ -271,7 +294,7 @@ _TABLE: tuple[tuple[Language, str, str], ...] = (
     (Language(id="haml", line_comment="-#", indent_sensitive=True, indent_unit="  "), "", "*.haml"),
     # Words
     (
-        _words("ruby", "#", "do then begin else ensure rescue", *_RUBY_WORDS),
+        _words("ruby", "#", "do then begin else ensure rescue", *_RUBY_WORDS, grammar="ruby"),
         "rb",
         "*.rb *.rake *.gemspec *.ru gemfile rakefile vagrantfile podfile fastfile brewfile",
     ),
@@ -283,13 +306,15 @@ _TABLE: tuple[tuple[Language, str, str], ...] = (
     ),
     (_words("erlang", "%", "-> of begin", "after"), "erl", "*.erl *.hrl"),
     (
-        _words("lua", "--", "do then else repeat", "elseif ", end="end until"),
+        _words("lua", "--", "do then else repeat", "elseif ", end="end until", grammar="lua"),
         "luau",
         "*.lua *.luau",
     ),
     (_words("julia", "#", "do begin quote let else finally", "catch", "finally"), "jl", "*.jl"),
     (
-        _words("shellscript", "#", "do then in else", "elif ", end="done fi esac }"),
+        _words(
+            "shellscript", "#", "do then in else", "elif ", end="done fi esac }", grammar="bash"
+        ),
         "sh bash zsh ksh fish shell shell-script ebuild bats",
         "*.sh *.bash *.zsh *.ksh *.fish *.bats .bashrc .bash_profile .zshrc .profile pkgbuild",
     ),
@@ -320,7 +345,7 @@ _TABLE: tuple[tuple[Language, str, str], ...] = (
     (_lisp("clojure"), "clojurescript clojurec", "*.clj *.cljs *.cljc *.edn"),
     (_lisp("fennel"), "janet hy", "*.fnl *.janet *.hy"),
     # Markup
-    (_markup("html"), "htm xhtml", "*.html *.htm *.xhtml"),
+    (_markup("html", "html"), "htm xhtml", "*.html *.htm *.xhtml"),
     (_markup("xml"), "xsl svg xsd ant", "*.xml *.xsl *.xslt *.xsd *.svg *.plist *.csproj *.fsproj"),
     (
         _markup("erb"),

@@ -68,6 +68,8 @@ def main() -> None:
         "brackets", help="let a model answer where auto-pairs left closers behind the cursor"
     )
     pairs.set_defaults(run=run_brackets)
+    for each in (holes, pairs):
+        each.add_argument("--grammars", action="store_true", help="with the extra `syntax`")
 
     arguments = parser.parse_args()
     for table in arguments.run(arguments):
@@ -106,7 +108,7 @@ def run_overrun(arguments: argparse.Namespace) -> Iterable[str]:
         sources += corpora.installed_code(files=arguments.files)
     holes = holes_in(sources, each=arguments.each, seed=arguments.seed)
     tell(f"{len(holes)} holes in {len(sources)} files")
-    found = list(overrun.trials(holes, seed=arguments.seed))
+    found = list(overrun.trials(holes, seed=arguments.seed, parsed=arguments.grammars))
     yield from overrun.tables(overrun.counted(found))
     wrong = [trial for trial in found if not trial.exact]
     some = Random(arguments.seed).sample(wrong, min(arguments.failures, len(wrong)))
@@ -114,7 +116,7 @@ def run_overrun(arguments: argparse.Namespace) -> Iterable[str]:
 
 
 def run_brackets(arguments: argparse.Namespace) -> Iterable[str]:
-    return brackets.tables()
+    return brackets.tables(parsed=arguments.grammars)
 
 
 def tell(line: str) -> None:

@@ -215,12 +215,12 @@ class Failure:
     result: str
 
 
-def failures(some: Sequence[Row]) -> tuple[int, list[Failure]]:
-    """How many trials, and those that went wrong."""
+def failures(some: Sequence[Row], *, parsed: bool = False) -> tuple[int, list[Failure]]:
+    """How many trials, and those that went wrong; `parsed` with the grammars of the languages."""
     wrong, trials = [], 0
     for row in some:
         text, _ = cursor(row.drawn)
-        context = context_of(row.drawn, row.language)
+        context = context_of(row.drawn, row.language, parsed=parsed)
         for said in row.said():
             trials += 1
             result = apply(text, suggested(context, said))
@@ -229,13 +229,13 @@ def failures(some: Sequence[Row]) -> tuple[int, list[Failure]]:
     return trials, wrong
 
 
-def tables() -> Iterator[str]:
+def tables(*, parsed: bool = False) -> Iterator[str]:
     """In Markdown: how many of each kind come out as meant, and those that do not."""
     everything = rows()
     lines, wrong = [], []
     for kind in dict.fromkeys(row.kind for row in everything):
         some = [row for row in everything if row.kind == kind]
-        trials, bad = failures(some)
+        trials, bad = failures(some, parsed=parsed)
         wrong += bad
         lines.append((kind, str(len(some)), str(trials), f"{1 - len(bad) / trials:.1%}"))
     yield "### Brackets: the document meant comes out\n"

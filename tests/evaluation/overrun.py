@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from lsp_completions.grammars import load
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.languages import language_of
 from tests.evaluation.holes import BLOCKS, LINES, Hole
 from tests.support.cursor import apply
 from tests.support.pipeline import suggested
@@ -119,19 +121,25 @@ class Trial:
 
 
 def trials(
-    holes: Iterable[Hole], noises: Sequence[str] = tuple(NOISES), *, seed: int = 0
+    holes: Iterable[Hole],
+    noises: Sequence[str] = tuple(NOISES),
+    *,
+    seed: int = 0,
+    parsed: bool = False,
 ) -> Iterator[Trial]:
+    """What comes out of each hole for each noise; `parsed` with the grammar of its language."""
     for hole in holes:
-        context = context_of(hole)
+        context = context_of(hole, parsed=parsed)
         for noise in noises:
             said = NOISES[noise](hole, Random(f"{seed} {noise} {hole.text}"))
             if said is not None:
                 yield _trial(hole, noise, said, context)
 
 
-def context_of(hole: Hole) -> CursorContext:
+def context_of(hole: Hole, *, parsed: bool) -> CursorContext:
     document = Document.open("file:///x", hole.language, 1, hole.before + hole.after)
-    return context_at(document, len(hole.before), path="x", windows=WINDOWS)
+    grammar = load(language_of(hole.language)) if parsed else None
+    return context_at(document, len(hole.before), path="x", windows=WINDOWS, grammar=grammar)
 
 
 def _trial(hole: Hole, noise: str, said: str, context: CursorContext) -> Trial:

@@ -1,8 +1,10 @@
 """A document with the cursor drawn in, and an edit carried out."""
 
+from lsp_completions.grammars import load
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
+from lsp_completions.pipeline.languages import language_of
 
 MARK = "<cursor>"
 
@@ -16,15 +18,21 @@ def cursor(drawn: str) -> tuple[str, int]:
 
 
 def context_of(
-    drawn: str, language: str = "python", *, prefix_chars: int = 4300, suffix_chars: int = 716
+    drawn: str,
+    language: str = "python",
+    *,
+    prefix_chars: int = 4300,
+    suffix_chars: int = 716,
+    parsed: bool = False,
 ) -> CursorContext:
-    """The context at a cursor drawn into a document."""
+    """The context at a cursor drawn into a document; `parsed` with the language's grammar."""
     text, offset = cursor(drawn)
     return context_at(
         Document.open("file:///x", language, 1, text),
         offset,
         path="x",
         windows=Windows(prefix_chars=prefix_chars, suffix_chars=suffix_chars),
+        grammar=load(language_of(language)) if parsed else None,
     )
 
 
