@@ -20,11 +20,11 @@ def is_fence(line: str) -> bool:
     return line.lstrip().startswith("```")
 
 
-def unwrap(text: str, language: Language) -> str:
-    """The code alone."""
+def unwrap(text: str, language: Language, *, begins_line: bool = True) -> str:
+    """The code alone. `begins_line` says that nothing stands before it on its line."""
     if language.id == "markdown":
         return text
-    if not language.prose and language.id not in _HAVE_BULLETS:
+    if begins_line and not language.prose and language.id not in _HAVE_BULLETS:
         text = _BULLET.sub("", text)
     if text.lstrip().startswith("<think>"):
         text = text.partition("</think>")[2]

@@ -60,12 +60,15 @@ def _holes(source: Source, each: int, seed: int) -> Iterator[Hole]:
 
 Span = tuple[int, int]
 
+# `::` is one sign, `))` are two.
+_WORD_OR_SIGN = re.compile(r"\w+|([^\w\s()\[\]{}])\1*|[^\w\s]")
+
 
 def _line_ends(text: str, chance: Random) -> Iterator[Span]:
     """From some column of a line on, also inside a word, to its end."""
     for line in re.finditer(r"^[ \t]*(\S.*\S)$", text, re.MULTILINE):
         if chance.random() < 0.5:
-            places = [found.start() for found in re.finditer(r"\w+|[^\w\s]", line[1])][1:]
+            places = [found.start() for found in _WORD_OR_SIGN.finditer(line[1])][1:]
         else:
             places = list(range(1, len(line[1])))
         if places:
@@ -81,7 +84,7 @@ def _whole_lines(text: str) -> Iterator[Span]:
 def _middles(text: str, chance: Random) -> Iterator[Span]:
     """A few words and signs with others before and after them, or half a word and its rest."""
     for line in re.finditer(r"^[ \t]*(\S.*\S)$", text, re.MULTILINE):
-        words = [found.span() for found in re.finditer(r"\w+|[^\w\s]", line[1])]
+        words = [found.span() for found in _WORD_OR_SIGN.finditer(line[1])]
         if len(words) < 3:
             continue
         first = chance.randrange(1, len(words) - 1)
@@ -118,7 +121,9 @@ def _bodies(source: Source) -> Iterator[Span]:
     spans = _python_bodies(source.text) if source.language == "python" else _marked_bodies(source)
     for start, end in spans:
         body = source.text[start:end]
-        if body.count("\n") < MOST_LINES and len(body) <= MOST_CHARS:
+        # Some put a block's end as deep as its body.
+        is_whole = source.language in _MARKS or body.count("{") == body.count("}")
+        if is_whole and body.count("\n") < MOST_LINES and len(body) <= MOST_CHARS:
             yield start, end
 
 

@@ -1,7 +1,7 @@
 """Brackets closed at the end of the text that the next line closes as well."""
 
 from lsp_completions.pipeline.balance import imbalance
-from lsp_completions.pipeline.brackets import CLOSERS
+from lsp_completions.pipeline.brackets import CLOSERS, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import lines_below
 
@@ -14,9 +14,13 @@ def no_closers_of_next_line(text: str, context: CursorContext) -> str:
     if context.line_suffix.strip() or not below or below[0].lstrip()[0] not in CLOSERS:
         return text
     best, lost = text, imbalance(text, 0, context)
+    # What closes something of the text's own is no doubt its own.
+    its_own = {closer for _, closer in scan(text, context.language).matched}
     shorter = text.rstrip(" \t;,")
     for _ in range(_MOST):
         if not lost or shorter[-1:] not in CLOSERS or not shorter[:-1].strip():
+            break
+        if len(shorter) - 1 in its_own:
             break
         shorter = shorter[:-1].rstrip()
         if (now_lost := imbalance(shorter, 0, context)) < lost:

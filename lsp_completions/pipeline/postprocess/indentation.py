@@ -40,7 +40,7 @@ def _with_unit_of_document(lines: list[str], context: CursorContext) -> list[str
         ]
     if not any(indent.startswith("\t") for indent in indents):
         return lines
-    if has_tabs(context):
+    if has_tabs(context) or any(indent.startswith(" ") for indent in indents):
         return lines  # Both are in use.
     return [
         _LEADING_TABS.sub(lambda found: context.indent_unit * len(found[0]), line) for line in lines

@@ -1,5 +1,6 @@
 """Text that adds nothing to what is there."""
 
+from lsp_completions.pipeline.balance import imbalance
 from lsp_completions.pipeline.brackets import CLOSERS, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import is_blank_line, line_above, width_of
@@ -9,8 +10,11 @@ from lsp_completions.pipeline.trigger import opens_block
 def something_new(text: str, context: CursorContext) -> str:
     """The text, or nothing where it only says what already stands there."""
     said = text.strip()
-    if not said or said == context.line_suffix.strip():
+    if not said:
         return ""
+    if said == context.line_suffix.strip():
+        # Unless brackets are missing that it closes.
+        return text if imbalance(text, 0, context) < imbalance("", 0, context) else ""
     if is_blank_line(context) and said[0] in CLOSERS:
         # The block is empty: its end would stand as deep as its contents.
         above = line_above(context)

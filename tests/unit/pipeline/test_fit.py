@@ -105,6 +105,12 @@ LINES_BELOW = [
         "call(\n  f(<cursor>\n)\n", "1)", "call(\n  f(1)\n)\n", id="the line's own bracket stays"
     ),
     pytest.param(
+        "if (a) {\n  <cursor>\n}\n}\n",
+        "run(() => {\n    b()\n  }",
+        "if (a) {\n  run(() => {\n    b()\n  }\n}\n}\n",
+        id="its own bracket, where others are amiss",
+    ),
+    pytest.param(
         "call({<cursor>})\nnext()\n",
         "\n  a: 1,\n})\nnext()\n",
         "call({\n  a: 1,\n})\nnext()\n",
@@ -376,6 +382,13 @@ INDENTATION = [
         id="tabs in a file of spaces",
     ),
     pytest.param(
+        "cpp",
+        "void f() {\n      <cursor>\n}\n",
+        "if (a)\n        {\n\t  b();\n        }\n",
+        "void f() {\n      if (a)\n        {\n\t  b();\n        }\n}\n",
+        id="tabs for eight spaces, in what the model says alone",
+    ),
+    pytest.param(
         "scheme",
         "(define (f)\n  (let ((a 1))\n    <cursor>",
         "    (display a)))",
@@ -520,6 +533,9 @@ NOT_CODE = [
     pytest.param("y = <cursor>\n", "```\ny = x\n```", "y = x\n", id="the line again in a fence"),
     pytest.param("<cursor>", "Sure! I can help.", "", id="nothing but chatter"),
     pytest.param("<cursor>", "-  x = 1", "x = 1", id="a bullet"),
+    pytest.param("# All of it<cursor>\n", ".  And more", "# All of it.  And more\n", id="a stop"),
+    pytest.param("f(g(<cursor>)\n", ")", "f(g())\n", id="a bracket that is missing"),
+    pytest.param("f(g(<cursor>))\n", ")", "f(g())\n", id="no bracket is missing"),
     pytest.param("x = <cursor>\n", "-1", "x = -1\n", id="a minus"),
     pytest.param("<cursor>", "# Path: lib/a.py\nx = 1", "", id="the heading of a file"),
     pytest.param("<cursor>", "Path: int = 1", "Path: int = 1", id="a path that is code"),
