@@ -293,7 +293,8 @@ async def first_known(
             for task in done:
                 piece, typed = tasks.pop(task)
                 try:
-                    return piece, task.result(), typed
+                    suggestion = task.result()
+                    return piece, suggestion, piece.counted(typed, suggestion)
                 except (Diverged, TimeoutError, CompletionsError) as error:
                     failure = error if isinstance(failure, Diverged) else failure
         raise failure

@@ -147,7 +147,22 @@ class Piece:
     def typed(self, here: Around) -> Typed | None:
         """What was typed since; `None` where something else happened, or the model says another."""
         typed = typed_since(self.anchor, here, replaced=self._replaced)
-        return typed if typed is not None and self.may_go_on(typed.text) else None
+        if typed is None or not self.may_go_on(typed.text):
+            return None
+        return typed if self.suggestion is None else self.counted(typed, self.suggestion)
+
+    def counted(self, typed: Typed, suggestion: Suggestion) -> Typed:
+        """What was typed, counted from where a suggestion begins."""
+        return replace(typed, text=self._counted(typed.text, suggestion.text))
+
+    def _counted(self, typed: str, text: str) -> str:
+        # The clean-up takes blank lines from before the text; the user may type them all the same.
+        if text.startswith(typed) or typed.startswith(text):
+            return typed
+        dropped = self.said[: self._where(text) or 0]
+        if dropped.strip() or not (dropped.startswith(typed) or typed.startswith(dropped)):
+            return typed
+        return typed[len(dropped) :]
 
     def is_wanted_in(self, length: int, text_at: Callable[[int], Around]) -> bool:
         """Whether a document is as the piece wants it, wherever the cursor is in it by now.
@@ -162,6 +177,7 @@ class Piece:
         if self.suggestion is None:
             return self.may_begin and may_agree(self.said, typed, echo=self.context.line_prefix)
         text = self.suggestion.text
+        typed = self._counted(typed, text)
         if len(typed) < len(text) or not text:
             return text.startswith(typed)
         return typed.startswith(text) and self.led_by(typed) is not None
@@ -425,7 +441,8 @@ def _so_far(piece: Piece, *, beyond: str) -> Suggestion | None:
     collector = _collector(piece)
     candidate = collector.feed(Chunk(text=piece.said)) or collector.end(cut_off=True)
     suggestion = piece.made_of(candidate)
-    goes_on = suggestion.text.startswith(beyond) and suggestion.text != beyond
+    typed = piece.counted(Typed(text=beyond), suggestion).text
+    goes_on = suggestion.text.startswith(typed) and suggestion.text != typed
     return suggestion if goes_on else None
 
 

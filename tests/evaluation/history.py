@@ -112,6 +112,9 @@ def changes_between(before: str, after: str) -> Iterator[Change]:
     for line in old:
         starts.append(starts[-1] + len(line))
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        # Of two closing lines the first was there before: what is new begins after it.
+        while kind == "insert" and b < len(old) and new[c].strip() and new[c] == old[b]:
+            a, b, c, d = a + 1, b + 1, c + 1, d + 1
         if kind != "equal":
             for i, j, k, m in alike(old, new, (a, b, c, d)):
                 if old[i:j] != new[k:m]:

@@ -66,6 +66,18 @@ def test_edits_are_made_one_after_the_other_and_imports_last(tmp_path: Path) -> 
             [("", "zero = 'none'\n"), ("", ".0"), ("", ".0")],
             id="each line of what it was",
         ),
+        pytest.param(
+            "f {\n}\n\nh {\n}\n",
+            "f {\n}\n\ng {\n  1\n}\n\nh {\n}\n",
+            [("", "\n\ng {\n  1\n}")],
+            id="a function before another",
+        ),
+        pytest.param(
+            "  f {\n  }\n}\n",
+            "  f {\n  }\n\n  g {\n  }\n}\n",
+            [("", "\n\n  g {\n  }")],
+            id="a function after another",
+        ),
         pytest.param("a\nb", "a\nb\nc", [("", "\n"), ("", "c")], id="no line end at the end"),
     ],
 )

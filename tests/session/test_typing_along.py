@@ -69,6 +69,42 @@ async def test_a_stream_is_closed_by_a_change_that_does_not_fit() -> None:
     assert len(desk.streams) == 1
 
 
+BLANK_FIRST = "\n\n    def g(self):\n        return 1\n\n    def h(self):\n"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "still to come"])
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        pytest.param("\n", "    def g(self):", id="the first of two"),
+        pytest.param("\n\n", "    def g(self):", id="both"),
+        pytest.param("\n\n   ", " def g(self):", id="and a part of the indentation"),
+        pytest.param("\n\n    de", "f g(self):", id="and the first letters"),
+    ],
+)
+async def test_blank_lines_that_were_not_shown_may_be_typed_all_the_same(
+    typed: str, line: str, known: bool
+) -> None:
+    desk = Desk("class A:\n    def f(self):\n        return 0\n<cursor>\n\nx = 1\n")
+    asked = desk.asks()
+    stream = await desk.stream()
+    if known:
+        stream.says(BLANK_FIRST)
+        await asked
+    for key in typed:
+        desk.types(key)
+        await asyncio.sleep(0)
+    asked = desk.asks()
+    await asyncio.sleep(0)
+    if not known:
+        stream.says(BLANK_FIRST)
+    async with asyncio.timeout(20):
+        outcome = await asked
+    assert isinstance(outcome, Suggested)
+    assert outcome.edits[0].new_text == f"{line}\n        return 1"
+    assert len(desk.streams) == 1
+
+
 @pytest.mark.parametrize(
     ("drawn", "said", "typed", "closes", "expected"),
     [
