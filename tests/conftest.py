@@ -52,6 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = f"{folder.name}/compiled"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The benchmarks first, as long as nobody has run out of tests and takes some from others.
+
+    They share one long run of measurements, which two workers would make twice.
+    """
+    items.sort(key=lambda item: "benchmarks" not in item.path.parts)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

@@ -8,6 +8,10 @@ from tests.benchmarks.run import QUICK, Report, run_now
 from tests.benchmarks.servers import BARE, OURS, PYGLS, Kind
 from tests.benchmarks.table import table
 
+# Seconds that a busy machine may let wait what is measured by the clock on the wall. To walk 5 MB
+# character by character takes many times as long.
+A_TURN = 0.05
+
 
 @pytest.fixture(scope="module")
 def report() -> Report:
@@ -39,7 +43,7 @@ def test_a_key_in_a_long_line_is_cheap(report: Report) -> None:
 @pytest.mark.parametrize("size", ["100,000 lines", "one line of 5 MB"])
 def test_a_request_leaves_as_soon_from_a_large_file(report: Report, size: str) -> None:
     small, large = (_least(report, measures.REQUEST, text) for text in ("1,000 lines", size))
-    assert large < 3 * small
+    assert large < 3 * small + A_TURN
 
 
 @pytest.mark.parametrize("measure", [measures.ANSWER, measures.CANCEL], ids=lambda row: row.title)

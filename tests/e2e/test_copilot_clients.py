@@ -58,10 +58,6 @@ def inserted(client: LspClient, at: dict[str, Any], item: dict[str, Any], versio
     return {**asks(at), "position": {"line": line, "character": character}}
 
 
-def wait_until_asked(editor: Editor, times: int) -> None:
-    editor.instance.wait_until(lambda: editor.asked == times)
-
-
 def test_a_session_of_copilot_el(emacs: Editor) -> None:
     client = emacs.client
     settings = {"telemetry": {"telemetryLevel": "off"}, "github": {"copilot": {"x": 1}}, "mcp": {}}
@@ -142,7 +138,7 @@ def test_an_acceptance_reaches_us_by_our_name_and_by_copilots(options: dict[str,
             command = {**item["command"], "command": name or item["command"]["command"]}
             assert command["command"].endswith(options.get("commandSuffix", "")) or name
             assert editor.client.result(EXECUTE, command) is None
-            wait_until_asked(editor, 2 if name is None else 4)
+            editor.wait_until_asked(2 if name is None else 4)
 
 
 def test_copilots_name_is_not_offered_and_ours_bear_the_suffix() -> None:

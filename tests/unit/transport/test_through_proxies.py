@@ -285,7 +285,8 @@ class TestRefusals:
 
     @pytest.mark.parametrize("kind", KINDS)
     async def test_handshake_with_the_host_hangs(self, kind: Kind) -> None:
-        timeouts = Timeouts(connect=0.1, first_event=30, total=30)
+        # Enough to be through the proxy by then, on a busy machine too.
+        timeouts = Timeouts(connect=1, first_event=30, total=30)
         async with (
             silence() as port,
             ProxyServer(kind, to=port, ssl_context=certified("localhost")) as proxy,
