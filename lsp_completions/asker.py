@@ -15,6 +15,7 @@ from lsp_completions.errors import CompletionsError
 from lsp_completions.generations import Generation, Generations, MadeRoom
 from lsp_completions.pipeline.anchor import Typed, anchor_at, around, typed_around
 from lsp_completions.pipeline.asking import why_not_ask
+from lsp_completions.pipeline.candidates import MOST, ranked
 from lsp_completions.pipeline.chats import family_for
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
@@ -36,7 +37,6 @@ OVERDUE = 1.5  # times the usual wait; half of all streams take longer than that
 SLOW = 1.0  # seconds
 PAUSE_OF_A_SLOW_ONE = 0.3  # seconds; nearly all keys of a word come sooner
 LOCAL_DELAY = 0.15  # seconds; each request takes all of the machine
-OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,19 +123,17 @@ class Asker:
         return Skipped(reason=SkipReason.MOVED_ON)
 
     async def others(self, found: Found) -> tuple[Suggestion, ...]:
-        """What else a model says at the place, each once; nothing where it may not be asked."""
+        """What else a model says at the place, best first; nothing where it may not be asked."""
         if self._is_refused():
             return ()
-        how_many = 1 if self._provider.finishes_reading else OTHERS
+        how_many = 1 if self._provider.finishes_reading else MOST - 1
         asked = [self._ask(found.place, livelier(self._provider)) for _ in range(how_many)]
         enough_at = _now() + ENOUGH_AFTER
         told = await asyncio.gather(
             *[known(each, "", enough_at=enough_at) for each in asked], return_exceptions=True
         )
-        distinct = dict.fromkeys(
-            each for each in told if isinstance(each, Suggestion) and each.text.strip()
-        )
-        return tuple(each for each in distinct if each.text != found.suggestion.text)
+        others = [each for each in told if isinstance(each, Suggestion)]
+        return tuple(ranked(found.suggestion, others, found.place.context))
 
     async def _why_not(self, place: Place) -> Skipped | None:
         """Why no model is asked; waits first where that may spare the request."""

@@ -28,6 +28,7 @@ excerpts     code from elsewhere that is worth showing
 replies      the code in what a model that chats says, while it says it
 stream       streamed pieces -> a candidate as soon as it is good enough
 edit         what to replace
+candidates   several suggestions for one place, best first
 postprocess  candidate -> text that fits what stands around the cursor
 outcome      what came of a request; nothing to show is a value
 asking       may a model be asked where the cursor stands?

@@ -160,3 +160,25 @@ async def test_several_to_choose_from_are_for_ghost_text_only() -> None:
     assert isinstance(in_menu, Suggested)
     assert [edit.new_text for edit in in_menu.edits] == ["1"]
     assert len(desk.streams) == 3
+
+
+@pytest.mark.parametrize("typed", ["", "f"])
+async def test_several_begin_alike_and_differ_by_more_than_space(typed: str) -> None:
+    desk = Desk("x = <cursor>)\n")
+    await shown(desk, "f(1)\n")
+    again = desk.asks(by_hand=True)
+    for number, says in enumerate(("f( 1 )\n", "f(2)\n"), start=1):
+        other = await desk.stream(number)
+        other.says(says)
+        other.ends()
+    await again
+    desk.types(typed)
+    outcome = await desk.asks(by_hand=True)
+    assert isinstance(outcome, Suggested)
+    first, *rest = outcome.edits
+    assert [apply(outcome.document.text, edit) for edit in (first, *rest)] == [
+        "x = f(1)\n",
+        "x = f(2)\n",
+    ]
+    assert {edit.start for edit in outcome.edits} == {desk.offset}
+    assert len(desk.streams) == 3
