@@ -43,7 +43,10 @@ def main() -> None:
     typing.add_argument("--last", type=int, default=20, metavar="N", help="of its last N commits")
     typing.add_argument("--at", default="HEAD", metavar="REVISION", help="counted from here")
     typing.add_argument(
-        "--language", choices=sorted(set(LANGUAGES.values())), help="of its files in one language"
+        "--language",
+        action="append",
+        choices=sorted(set(LANGUAGES.values())),
+        help="of its files in this language; more than one may be named",
     )
     typing.add_argument(
         "--most", type=int, default=40, metavar="N", help="at most N documents of each repository"
@@ -87,7 +90,7 @@ def run_typing(arguments: argparse.Namespace) -> Iterable[str]:
             folder,
             commits=arguments.last,
             at=arguments.at,
-            only=arguments.language,
+            only=arguments.language or (),
             most=arguments.most,
         )
     sittings = sittings[::4] if arguments.few else sittings

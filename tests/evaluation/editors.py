@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from tests.evaluation.edits import Edit, Sitting
-from tests.evaluation.fitting import fitting, flickers
+from tests.evaluation.fitting import CLOSERS, fitting, flickers
 from tests.evaluation.hands import Hands
 from tests.evaluation.keys import Key, going_to, next_key, start_of, typing
 from tests.evaluation.services import Answer, Service
@@ -157,7 +157,7 @@ class Editor:
         self._shown = self._shown[len(taken) :]
         assert item is not None
         identity, length = item.identity, len(item.text) - len(self._shown)
-        self._wants_next = bool(self._edit.rest_after(self._text[: self._cursor]))
+        self._wants_next = self._left.strip(CLOSERS) != ""
         self._on_accepting(before, key)
         if tells and identity:
             self._tell_of(identity, None if is_whole else length)

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -33,9 +33,9 @@ class Change:
 
 
 def sittings_of(
-    repository: Path, *, commits: int, at: str = "HEAD", only: str | None = None, most: int = 1000
+    repository: Path, *, commits: int, at: str = "HEAD", only: Container[str] = (), most: int = 1000
 ) -> list[Sitting]:
-    """The edits of the last `commits` of a repository, oldest first; `only` one language's."""
+    """The edits of the last `commits` of a repository, oldest first; `only` in some languages."""
     log = git(
         repository,
         *("log", "--no-merges", f"--max-count={commits}", "--diff-filter=M", "--no-renames"),
@@ -50,7 +50,7 @@ def sittings_of(
         fields, _, path = line.partition("\t")
         _, _, old, new, _ = fields.split(" ")
         language = LANGUAGES.get(path.rpartition(".")[2])
-        if language is not None and only in (None, language):
+        if language is not None and (not only or language in only):
             found.append((f"{commit[:10]} {path}", language, old, new))
     sittings: list[Sitting] = []
     for name, language, old, new in reversed(found):

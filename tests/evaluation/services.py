@@ -84,6 +84,7 @@ class Conversation:
         capabilities = {
             "general": {"positionEncodings": ["utf-32"]},
             "textDocument": text_document,
+            "workspace": {"executeCommand": {}},
         }
         self._send(
             "initialize",

@@ -47,7 +47,7 @@ def test_edits_are_made_one_after_the_other_and_imports_last(tmp_path: Path) -> 
     ]
     assert sitting.edits[0].begun == PYTHON
     assert sitting.edits[-1].made == AFTER
-    assert sittings_of(tmp_path, commits=5, only="go") == []
+    assert sittings_of(tmp_path, commits=5, only=["go"]) == []
     assert sittings_of(tmp_path, commits=5, at="HEAD^") == []
 
 
