@@ -14,6 +14,7 @@ surroundings how far lines are indented, and which stand above and below
 balance      whether brackets and quotes have their partners
 syntax       what the grammar makes of the text around the cursor
 trigger      one line or a block?
+again        lines above the cursor, said once more
 extent       where a suggestion ends
 echoes       the beginning of the line, said again
 markers      special tokens in what a model says

@@ -129,6 +129,9 @@ def _same_closers(
         between = rest[passed:their_at].strip()
         if our_mark != their_mark or not text[taken:our_at].rstrip().endswith(between):
             return None, (text[:first].rstrip(), 0) if taken == 0 else cut
+        if taken == 0 and between:
+            # What stands before the first closer in both is left to the document as well.
+            cut = (text[:our_at].rstrip().removesuffix(between), 0)
         said_more |= taken > 0 and text[taken:our_at].strip() != between
         taken, passed = our_at + len(our_mark), their_at + len(their_mark)
 

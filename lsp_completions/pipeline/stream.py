@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lsp_completions.pipeline.again import least_again, said_again
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.echoes import without_echo
 from lsp_completions.pipeline.extent import Extent
@@ -68,6 +69,8 @@ class Collector:
         self._max_chars = max_chars
         self._extent = Extent(context, mode)
         self._length = 0
+        self._opening = ""  # as long as it may be what stands above the cursor, said again
+        self._begun = False
         self._lines: list[str] = []  # whole ones, without their ends
         self._spoken: list[str] = []  # those of them that are not blank
         self._line: list[str] = []  # pieces of the line that is still coming
@@ -95,8 +98,14 @@ class Collector:
         """
         if self._done:
             return None
-        self._done = True
         last = "".join(self._line)
+        if not self._begun:
+            text = self._opening + last
+            after = said_again(text, self._context, whole=True, least=least_again(self._context))
+            *lines, last = text[after:].split("\n")
+            if (candidate := self._begin(lines)) is not None:
+                return candidate
+        self._done = True
         if cut_off or cut_off_by_length:
             last = without_unfinished_marker(last)
             if cut_off or any(line.strip() for line in self._lines):
@@ -117,7 +126,7 @@ class Collector:
         else:
             line = "".join(self._line)
             before = line[: len(line) - len(self._tail)] + seen[: marker.start]
-            if marker.opens and not (self._spoken or before.strip()):
+            if marker.opens and not (self._spoken or self._opening.strip() or before.strip()):
                 # The end of the prompt said again: the answer begins after it.
                 self._lines, self._line, self._line_length, self._tail = [], [], 0, ""
                 return self._take(seen[marker.end :])
@@ -146,6 +155,23 @@ class Collector:
 
     def _end_line(self) -> Candidate | None:
         line = "".join(self._line).rstrip("\r")
+        if self._begun:
+            return self._end_new_line(line)
+        self._opening += line + "\n"
+        after = said_again(
+            self._opening, self._context, whole=False, least=least_again(self._context)
+        )
+        return None if after is None else self._begin(self._opening[after:].split("\n")[:-1])
+
+    def _begin(self, lines: list[str]) -> Candidate | None:
+        """What comes now is new: whole lines that have come already, and all after them."""
+        self._begun = True
+        for line in lines:
+            if (candidate := self._end_new_line(line)) is not None:
+                return candidate
+        return None
+
+    def _end_new_line(self, line: str) -> Candidate | None:
         self._lines.append(line)
         if line.strip() and not self._spoken:
             self._wrapped = begins_wrapped(line + "\n", self._context.language)

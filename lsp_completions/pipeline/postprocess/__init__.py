@@ -12,6 +12,7 @@ from lsp_completions.pipeline.postprocess.first_line import well_begun
 from lsp_completions.pipeline.postprocess.following_lines import no_following_lines
 from lsp_completions.pipeline.postprocess.indentation import indented_alike
 from lsp_completions.pipeline.postprocess.line_ends import plain_line_ends
+from lsp_completions.pipeline.postprocess.lines_above import no_lines_above
 from lsp_completions.pipeline.postprocess.loops import no_loops
 from lsp_completions.pipeline.postprocess.nothing_new import something_new
 from lsp_completions.pipeline.postprocess.prompt_echo import no_prompt_echo
@@ -22,7 +23,14 @@ from lsp_completions.pipeline.trigger import Mode
 Step = Callable[[str, CursorContext], str]
 
 # What the model said beside its code.
-CLEAN: tuple[Step, ...] = (plain_line_ends, no_special_tokens, no_fences, no_prompt_echo, no_echo)
+CLEAN: tuple[Step, ...] = (
+    plain_line_ends,
+    no_special_tokens,
+    no_fences,
+    no_prompt_echo,
+    no_lines_above,
+    no_echo,
+)
 
 # How the code fits what stands around it.
 BEGIN: tuple[Step, ...] = (well_begun, indented_alike)

@@ -41,6 +41,8 @@ SAME_LINE = [
         id="words of the rest",
     ),
     pytest.param("if (a.<cursor> && b) {", "ok() && b) {", "if (a.ok() && b) {", id="a condition"),
+    pytest.param("v = `${<cursor>}`", "a}`", "v = `${a}`", id="a value in a template closed once"),
+    pytest.param("f(`${<cursor>}`);", "a}`)", "f(`${a}`);", id="a template closed once"),
     pytest.param("x = <cursor> // why", "1", "x = 1 // why", id="before a comment"),
     pytest.param("x = <cursor> // why", "1 // why", "x = 1 // why", id="comment once"),
     pytest.param(
@@ -523,6 +525,8 @@ NOT_CODE = [
         id="a token the document speaks of",
     ),
     pytest.param("x = <cursor>\n", "1\r\ny = 2\r\n", "x = 1\n", id="carriage returns"),
+    pytest.param("x = <cursor>\n", "\x1b[1m1\x1b[0m\x00", "x = 1\n", id="colours of a terminal"),
+    pytest.param("x = <cursor>\n", "1\ufffd", "x = 1\n", id="half a letter at the end"),
     pytest.param("<cursor>", "\ufeffx = 1", "x = 1", id="a byte order mark"),
     pytest.param("<cursor>", "```python\nx = 1\n```\nThat is it.", "x = 1", id="a fence"),
     pytest.param(
@@ -618,3 +622,73 @@ NOT_CODE = [
 @pytest.mark.parametrize(("drawn", "said", "expected"), NOT_CODE)
 def test_what_is_not_code_stays_away(drawn: str, said: str, expected: str) -> None:
     assert accepted(drawn, said, "python") == expected
+
+
+SAID_AGAIN = [
+    pytest.param(
+        "python",
+        "a = first()\nb = second()\n<cursor>\nend()\n",
+        "b = second()\nc = third()\n",
+        "c = third()",
+        id="the line above",
+    ),
+    pytest.param(
+        "yaml",
+        "alpha: one\nbeta: two\n<cursor>\nend: 0\n",
+        "alpha: one\nbeta: two\ngamma: three\n",
+        "gamma: three",
+        id="two lines above",
+    ),
+    pytest.param(
+        "java",
+        "int a = first();\n<cursor>\nend();\n",
+        "int a = first();\n",
+        "",
+        id="the line above and nothing else",
+    ),
+    pytest.param(
+        "python",
+        "def add(a, b):\n    return <cursor>\n",
+        "def add(a, b):\n    return a + b\n",
+        "a + b",
+        id="the function from its start, in the middle of a line",
+    ),
+    pytest.param(
+        "python",
+        "def add(a, b):\n    <cursor>\n",
+        "def add(a, b):\n    return a + b\n",
+        "return a + b",
+        id="the function from its start, at an indented line",
+    ),
+    pytest.param(
+        "typescript",
+        "function add(a, b) {\n  return <cursor>\n}\n",
+        "```ts\nfunction add(a, b) {\n  return a + b\n}\n```",
+        "a + b",
+        id="in a fence",
+    ),
+    pytest.param(
+        "go",
+        "func f() {\n\tfirst()\n\t<cursor>\n}\n",
+        "func f() {\n\tfirst()\n\tsecond()\n}\n",
+        "second()",
+        id="indented with tabs, to its end",
+    ),
+    pytest.param(
+        "python",
+        "try:\n    pass\n<cursor>\n",
+        "try:\n    go()\n",
+        "try:\n    go()",
+        id="another statement that begins like one above",
+    ),
+    pytest.param(
+        "markdown", "- [ ] wash\n<cursor>", "- [ ] wash\n", "- [ ] wash", id="a list of equal items"
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "drawn", "said", "expected"), SAID_AGAIN)
+def test_what_stands_above_is_not_said_again(
+    language: str, drawn: str, said: str, expected: str
+) -> None:
+    assert accepted(drawn, said, language) == drawn.replace("<cursor>", expected)

@@ -93,6 +93,13 @@ def test_strings_and_comments_are_left_alone(
             "go", "func f(<cursor>)\n", "a int) error {", "func f(a int) error {\n", id="more"
         ),
         pytest.param("typescript", "if (<cursor>) {\n}\n", "a) {", "if (a) {\n}\n", id="an opener"),
+        pytest.param(
+            "python",
+            "g = f([(1, 2), <cursor>)])\ng.h()\n",
+            "(3, 4)]",
+            "g = f([(1, 2), (3, 4)])\ng.h()\n",
+            id="a closer that is there already",
+        ),
     ],
 )
 def test_what_follows_stands_once(
@@ -119,13 +126,6 @@ def test_what_follows_stands_once(
             "..",
             "f = function(...)\n  return a, ...\nend\n",
             id="a sign that is longer",
-        ),
-        pytest.param(
-            "python",
-            "g = f([(1, 2), <cursor>)])\ng.h()\n",
-            "(3, 4)]",
-            "g = f([(1, 2), (3, 4)])\ng.h()\n",
-            id="a closer that is there already",
         ),
     ],
 )
