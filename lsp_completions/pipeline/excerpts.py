@@ -8,10 +8,11 @@ among the best: whoever serves the model reads the same beginning once.
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nlargest
+from itertools import islice
 from math import log
 from operator import itemgetter
 
@@ -31,6 +32,9 @@ MOST_NAMES = 64  # around the cursor, the nearest
 MOST_WORDS = 24  # that are looked up; more of them changed nothing
 MOST_POSTINGS = 4000
 MOST_ALIKE = 120  # pieces
+ALIKE_ALONE = 0.5  # of the score of a definition that is as much alike
+OF_A_WHOLE = 0.45
+SURE = 0.4  # the least score of a definition that comes before lines that are merely alike
 K1, B = 1.2, 0.6  # as in BM25; pieces differ in length by design, so that length matters less
 
 
@@ -72,6 +76,8 @@ class Index:
     """The same by names without case and underscores."""
     held: Mapping[str, Sequence[int]]
     """By the folded name of a class: the pieces that define what it has."""
+    ending: Mapping[str, Sequence[str]]
+    """By the last word of its name: the classes, folded, that are called so."""
     size: int
     """How many words all pieces have."""
     imports: tuple[Import, ...]
@@ -119,6 +125,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
     defined: dict[str, list[int]] = {}
     folded: dict[str, list[int]] = {}
     held: dict[str, list[int]] = {}
+    ending: dict[str, list[str]] = {}
     words_of = [_words_in(line) if len(line) <= LONGEST_LINE else () for line in lines]
 
     def add(head: Sequence[int], body: Sequence[int], name: str = "", holder: str = "") -> None:
@@ -149,6 +156,8 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
             body = _outline(each, definitions, at, lines)
             add(head, body, each.name, holders[-1][1] if holders else "")
             holders.append((each.end, fold(each.name)))
+            if len(parts := _PARTS.findall(each.name)) > 1:
+                ending.setdefault(parts[-1].lower(), []).append(fold(each.name))
             continue
         inside = [n for n in range(each.head_end, each.end) if lines[n].strip()]
         body = inside if len(inside) <= SHORT_BODY else inside[:1]
@@ -167,6 +176,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         names=tuple(sorted(defined)),
         folded=folded,
         held=held,
+        ending=ending,
         size=sum(piece.size for piece in pieces),
         imports=imports_in(text, language, path),
         importing=tuple(
@@ -234,6 +244,8 @@ class Query:
     """The beginning of a name before the cursor."""
     receiver: str
     """What stands before the dot before it."""
+    receivers: tuple[str, ...]
+    """It, and the types it was declared with, folded."""
     visible: frozenset[str]
     """The lines that the model sees anyway, without their indentation."""
 
@@ -264,14 +276,31 @@ def query_at(context: CursorContext, imports: Iterable[Import] = ()) -> Query:
         names.pop(typed, None)
     seen = [line.strip() for line in (*before, *after)]
     here = imports_in(context.prefix, context.language, context.path)
+    types = _types_of(receiver, context.prefix) if receiver else ()
     return Query(
         words=dict(nlargest(MOST_NAMES, words.items(), key=itemgetter(1))),
         names=dict(nlargest(MOST_NAMES, names.items(), key=itemgetter(1))),
         imports=tuple(dict.fromkeys((*here, *imports))),
         typed=typed,
         receiver=receiver,
+        receivers=tuple(dict.fromkeys(map(fold, (receiver, *types)))) if receiver else (),
         visible=frozenset(line for line in seen if line),
     )
+
+
+def _types_of(name: str, text: str) -> Iterator[str]:
+    """The types that a name is declared with, or what it is made by."""
+    for pattern in (
+        rf"\b{name}\??[ ]?:[ ]?[&*\"']{{0,2}}(?:mut[ ])?(?:\w{{1,40}}[.])?([A-Z]\w{{1,80}})",
+        rf"\b{name}[ ](?:\*|&)?(?:\w{{1,40}}\.)?([A-Z]\w{{1,80}})\b",
+        rf"\b([A-Z]\w{{1,80}})(?:<[^<>\n]{{0,80}}>)?[ ][*&]?{name}\b",
+        rf"\bstruct[ ](\w{{1,80}})[ ]\*?{name}\b",
+        rf"\b{name}[ ]?:?=[ ]?(?:await[ ]|new[ ]|&)?(?:\w{{1,40}}(?:\.|::))?"
+        r"(?:New|new_)?(\w{1,80})[({]",
+        rf"\b{name}[ ]=[ ](\w{{1,80}})::",
+    ):
+        for match in islice(re.finditer(pattern, text), 4):
+            yield match[1]
 
 
 def names_before(context: CursorContext) -> set[str]:
@@ -330,7 +359,10 @@ def ranked(query: Query, sources: Sequence[Source]) -> list[_Ranked]:
         near = _is_near(source.index.pieces[piece], source.edited)
         if source.only_edited and not near:
             continue
-        score = known.get(at, 0.0) + alike.get(at, 0.0) + 0.1 * source.recency + 0.3 * near
+        # Lines that merely look alike say less than what defines something.
+        share = 1.0 if source.index.pieces[piece].name else ALIKE_ALONE
+        score = known.get(at, 0.0) + share * alike.get(at, 0.0)
+        score += 0.1 * source.recency + 0.3 * near
         found.append(_Ranked(score, number, piece))
     found.sort(key=lambda each: (-each.score, each.source, each.piece))
     return found
@@ -389,6 +421,19 @@ def _reasons(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], f
         for piece in source.index.importing if source.is_own else ():
             note(number, piece, 0.45)
 
+    # What is imported as a whole: most of it may be meant.
+    for number, source in enumerate(sources):
+        if (through := meant.get(source.index.path)) is None:
+            continue
+        whole = [each for each in through if not each.names]
+        if not whole or source.is_own:
+            continue
+        near = max(query.names.get(each.alias, 0.0) for each in whole)
+        for pieces in source.index.defined.values():
+            for piece in pieces:
+                inner = bool(source.index.pieces[piece].holder)
+                note(number, piece, OF_A_WHOLE + 0.3 * near - 0.15 * inner)
+
     modules = {each.alias: each for each in query.imports if each.alias}
     for name, near in query.names.items():
         held = [
@@ -404,16 +449,22 @@ def _reasons(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], f
             path = source.index.path
             for piece in source.index.defined.get(name, ()):
                 note(number, piece, (1.0 if path in meant else 0.8) + 1.2 * near)
-    receiver = fold(query.receiver)
-    if receiver:
+    if query.receiver:
+        alias = modules.get(query.receiver)
         for number, source in enumerate(sources):
             index = source.index
-            for piece in index.folded.get(receiver, ()):
-                note(number, piece, 1.5)
-            for piece in index.held.get(receiver, ()):
-                note(number, piece, 1.2 + _begun(query, index.pieces[piece].name))
-            alias = modules.get(query.receiver)
-            if alias is not None and index.path in alias.paths:
+            for receiver in query.receivers:
+                for piece in index.folded.get(receiver, ()):
+                    note(number, piece, 1.5)
+                for piece in index.held.get(receiver, ()):
+                    note(number, piece, 1.6 + _begun(query, index.pieces[piece].name))
+            # `client` may well be an `HttpClient`.
+            for holder in index.ending.get(query.receivers[0], ()):
+                for piece in index.folded.get(holder, ()):
+                    note(number, piece, 0.8)
+                for piece in index.held.get(holder, ()):
+                    note(number, piece, 0.9 + _begun(query, index.pieces[piece].name))
+            if alias is not None and alias in meant.get(index.path, ()):
                 for name, found in index.defined.items():
                     for piece in found:
                         if not index.pieces[piece].holder:
@@ -514,25 +565,25 @@ def _taken(
         cost = sum(len(lines[n]) + 1 for n in numbers)
         return cost if source in files else cost + len(sources[source].index.path) + FRAME
 
-    for each in order:
-        if left < LEAST_CHARS // 2:
-            break
+    def take(each: _Ranked) -> _Taken | None:
+        nonlocal left
         source = sources[each.source]
         piece, lines = source.index.pieces[each.piece], source.index.lines
         fresh = [n for n in piece.head if (each.source, n) not in shown]
-        # What is on the screen of the model already is not shown once more.
+        # What the model sees anyway is not shown once more.
         if sum(lines[n].strip() in seen for n in fresh) * 2 >= len(fresh) or not fresh:
-            continue
+            return None
         cost = cost_of(each.source, fresh)
         if cost > left:
-            continue
-        taken.append(_Taken(each.source, piece, tuple(fresh)))
+            return None
         left -= cost
         files.add(each.source)
         shown.update((each.source, n) for n in fresh)
         seen.update(lines[n].strip() for n in fresh if len(lines[n].strip()) > 3)
-    for more in taken:
-        lines = sources[more.source].index.lines
+        return _Taken(each.source, piece, tuple(fresh))
+
+    def extend(more: _Taken) -> None:
+        nonlocal left
         body = [n for n in more.piece.body if (more.source, n) not in shown]
         while body and cost_of(more.source, body) > left:
             body.pop()
@@ -540,6 +591,19 @@ def _taken(
             left -= cost_of(more.source, body)
             shown.update((more.source, n) for n in body)
             more.lines = tuple(sorted({*more.lines, *body}))
+
+    # What defines something comes first, all heads before the first body.
+    for sure in (True, False):
+        round_of_it: list[_Taken] = []
+        for each in order:
+            if left < LEAST_CHARS // 2:
+                break
+            named = bool(sources[each.source].index.pieces[each.piece].name)
+            if (named and each.score >= SURE) is sure and (found := take(each)) is not None:
+                round_of_it.append(found)
+        for more in round_of_it:
+            extend(more)
+        taken += round_of_it
     return taken
 
 

@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
-from tests.evaluation import brackets, corpora, overrun
+from tests.evaluation import brackets, corpora, overrun, retrieval
 from tests.evaluation.editors import EDITORS
 from tests.evaluation.edits import LANGUAGES, real, words_of, written
 from tests.evaluation.history import sittings_of
 from tests.evaluation.holes import holes_in
+from tests.evaluation.projects import holes_in as lines_missing_in
+from tests.evaluation.projects import installed as installed_projects
+from tests.evaluation.projects import projects_below
+from tests.evaluation.projects import written as written_projects
 from tests.evaluation.tables import real_table, tables
 
 
@@ -74,6 +78,21 @@ def main() -> None:
     for each in (holes, pairs):
         each.add_argument("--grammars", action="store_true", help="with the extra `syntax`")
 
+    lines = what.add_parser(
+        "retrieval", help="see how much of what defines an answer the excerpts show"
+    )
+    lines.set_defaults(run=run_retrieval)
+    lines.add_argument(
+        "--code",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="projects of yours: a folder of one, or of several",
+    )
+    lines.add_argument("--own", action="store_true", help="only what was written for it")
+    lines.add_argument("--each", type=int, default=40, help="holes in each project")
+    lines.add_argument("--seed", type=int, default=0)
+
     arguments = parser.parse_args()
     for table in arguments.run(arguments):
         print(table, flush=True)
@@ -120,6 +139,27 @@ def run_overrun(arguments: argparse.Namespace) -> Iterable[str]:
 
 def run_brackets(arguments: argparse.Namespace) -> Iterable[str]:
     return brackets.tables(parsed=arguments.grammars)
+
+
+def run_retrieval(arguments: argparse.Namespace) -> Iterable[str]:
+    if arguments.code:
+        groups = {"yours": [each for at in arguments.code for each in projects_below(at)]}
+    else:
+        groups = {"written for it": written_projects()}
+        if not arguments.own:
+            groups["installed packages"] = installed_projects()
+    for name, projects in groups.items():
+        missing = [
+            hole
+            for project in projects
+            for hole in lines_missing_in(project, seed=arguments.seed, most=arguments.each)
+        ]
+        if missing:
+            tell(f"{len(missing)} holes in {len(projects)} projects, {name}")
+            yield f"{name.capitalize()}: {len(missing)} holes in {len(projects)} projects.\n"
+            yield retrieval.table(retrieval.recalls(missing, retrieval.WAYS)) + "\n"
+    text = Path(retrieval.__file__).read_text("utf-8") + Path(__file__).read_text("utf-8")
+    yield retrieval.times_table(retrieval.times(text))
 
 
 def tell(line: str) -> None:

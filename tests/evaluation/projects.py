@@ -3,18 +3,25 @@
 import ast
 import random
 import re
+import sysconfig
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lsp_completions.pipeline.languages import language_of
 
+FOLDER = Path(__file__).parent / "texts" / "projects"
+# Of very different kinds, and none of them ours.
+PACKAGES = (
+    "_pytest attr click httpcore httpx hypothesis jsonschema keyring markdown_it mypy pathspec "
+    "pygls pygments"
+).split()
 MOST_FILES = 40  # as many as somebody has open, or a file and its imports reach
 LARGEST = 100_000  # characters of a file
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Project:
     """The texts of a project by their paths, `/` between the parts."""
 
@@ -22,7 +29,7 @@ class Project:
     files: dict[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Hole:
     """A place whose next words are missing, and the lines elsewhere that define what is."""
 
@@ -43,6 +50,23 @@ class _Defined:
     lines: tuple[str, ...]
 
 
+def written() -> list[Project]:
+    """Those that were written for it, one in each of some languages."""
+    projects = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        _, *parts = re.split(r"^--- (.+)\n", path.read_text("utf-8"), flags=re.MULTILINE)
+        files = dict(zip(parts[::2], parts[1::2], strict=True))
+        projects.append(Project(name=path.stem, files=files))
+    return projects
+
+
+def installed(names: Iterable[str] = PACKAGES) -> list[Project]:
+    """Packages of this environment."""
+    folder = Path(sysconfig.get_paths()["purelib"])
+    found = (_project(folder / name) for name in names)
+    return [project for project in found if project is not None]
+
+
 def projects_below(folder: Path) -> Iterator[Project]:
     """Each package below a folder that is large enough; the folder itself where it is one."""
     own = _project(folder)
@@ -57,7 +81,8 @@ def projects_below(folder: Path) -> Iterator[Project]:
 def _project(folder: Path) -> Project | None:
     by_ending: dict[str, list[Path]] = defaultdict(list)
     for path in sorted(folder.rglob("*")):
-        usual = path.is_file() and not any(part.startswith(".") for part in path.parts[1:])
+        below = path.relative_to(folder).parts
+        usual = path.is_file() and not any(part.startswith(".") for part in below)
         if usual and path.suffix in _ENDINGS and path.stat().st_size < LARGEST:
             by_ending[_ENDINGS[path.suffix]].append(path)
     if not by_ending:
@@ -292,7 +317,9 @@ def _other_holes(project: Project) -> Iterator[_Found]:
         lines = text.split("\n")
         for match in by_language.get(language, _DEFINES).finditer(text):
             line = lines[text.count("\n", 0, match.start("name"))].strip()
-            # A prototype is not what it announces.
+            # A prototype is not what it announces, and what is local is nobody else's.
+            if "const" in match[0] and match[0][0] in " \t":
+                continue
             if not line.endswith(";") or re.search(r"\b(?:const|type|define)\b", line):
                 defined[match["name"]].append(_Defined(path, (line,)))
     # A name that is defined twice may mean either.
