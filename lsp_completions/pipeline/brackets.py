@@ -79,6 +79,8 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
         if found is None:
             break
         mark, start, position = found.group(), found.start(), found.end()
+        if found.lastgroup == "pattern":
+            continue
         comment = next((n for n, (open_mark, _) in enumerate(stack) if open_mark == COMMENT), -1)
         if mark == "\n":
             if comment >= 0:
@@ -186,6 +188,30 @@ _THREE_APOSTROPHES = frozenset(
     ["python", "starlark", "mojo", "gdscript", "toml", "groovy", "dart", "coffeescript", "elixir"]
 )
 _NO_THREE_QUOTES = frozenset(["c", "vb", "vbs", "csv", "sql", "pascal", "shellscript", "bat"])
+# Where a slash that follows no value begins a pattern: its quotes and brackets are words.
+_PATTERN = (
+    r"(?:(?<=[=(,:!&|?~])|(?<=[=(,:!&|?~] ))/(?![*/ ])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/"
+)
+_PATTERNS = {
+    **dict.fromkeys(
+        [
+            "javascript",
+            "javascriptreact",
+            "typescript",
+            "typescriptreact",
+            "vue",
+            "svelte",
+            "ruby",
+            "crystal",
+            "coffeescript",
+            "groovy",
+        ],
+        _PATTERN,
+    ),
+    "perl": _PATTERN
+    + r"|(?<![\w$@%&>])(?:m|qr)([!/|,%#])(?:\\.|(?!\2)[^\\\n])*\2"
+    + r"|(?<![\w$@%&>])(?:s|tr|y)([!/|,%#])(?:(?:\\.|(?!\3)[^\\\n])*\3){2}",
+}
 # Comments that may hold anything but are no place to write one's own.
 _LONG_COMMENTS = {"lua": ("--[[", "]]")}
 
@@ -231,7 +257,8 @@ def _rules(language: Language) -> _Rules:
     if language.line_comment:
         # `#` in `$#` and `//` in `http://` begin no comment.
         marks.append(r"(?<![:\w$\\])" + re.escape(language.line_comment))
-    token = "|".join([*marks, *triples, r"[][(){}\n]", "[" + "".join(quotes) + "]"])
+    patterns = [f"(?P<pattern>{_PATTERNS[name]})"] if name in _PATTERNS else []
+    token = "|".join([*patterns, *marks, *triples, r"[][(){}\n]", "[" + "".join(quotes) + "]"])
     return _Rules(
         token=re.compile(token),
         line_comment=language.line_comment,

@@ -184,6 +184,8 @@ class Extent:
         if code[0] not in CLOSERS:
             # An `else` below shows that the block goes on, and that `end` is further down.
             marks = context.language.block_end + context.language.block_continuation
+        if code.startswith("</"):
+            marks = (code.partition(">")[0],)
         for line in self._below:
             below = width_of(line, context)
             if below <= max(width, self._header):

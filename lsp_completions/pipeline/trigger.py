@@ -55,10 +55,10 @@ def becomes_block(context: CursorContext, first_line: str) -> bool:
 
     `first_line` is empty when the model began with a new line.
     """
-    line = context.line_prefix + first_line
-    return opens_block(line, context.language) and not _has_content(
-        context, width_of(line, context)
-    )
+    line, language = context.line_prefix + first_line, context.language
+    if scan(line, language).in_words and not scan(line + context.line_suffix, language).in_words:
+        return False  # A comment or string that the rest of the line ends.
+    return opens_block(line, language) and not _has_content(context, width_of(line, context))
 
 
 def opens_block(line: str, language: Language) -> bool:

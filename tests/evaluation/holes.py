@@ -13,8 +13,10 @@ WHOLE_LINE = "a whole line"
 MIDDLE = "middle of a line"
 BLOCK = "body below its header"
 BLOCK_BEHIND = "body behind its header"
+BLOCK_AND_END = "body and its end"
+STATEMENT = "a statement with its body"
 LINES = (LINE_END, WHOLE_LINE, MIDDLE)
-BLOCKS = (BLOCK, BLOCK_BEHIND)
+BLOCKS = (BLOCK, BLOCK_BEHIND, BLOCK_AND_END, STATEMENT)
 
 MOST_LINES = 40  # of a body: longer than any model is asked for
 MOST_CHARS = 1500
@@ -45,6 +47,8 @@ def _holes(source: Source, each: int, seed: int) -> Iterator[Hole]:
         MIDDLE: list(_middles(source.text, chance)),
         BLOCK: (bodies := list(_bodies(source))),
         BLOCK_BEHIND: [(source.text.rindex("\n", 0, start), end) for start, end in bodies],
+        BLOCK_AND_END: [span for body in bodies if (span := _with_end(source, body)) is not None],
+        STATEMENT: [span for body in bodies if (span := _with_header(source, body)) is not None],
     }
     for kind, found in spans.items():
         for start, end in chance.sample(found, min(each, len(found))):
@@ -174,6 +178,44 @@ def _marked_bodies(source: Source) -> Iterator[Span]:
                     indent = len(first) - len(first.lstrip())
                     yield starts[index + 1] + indent, starts[last] + len(lines[last])
             break
+
+
+def ends_block(line: str) -> bool:
+    """The line does nothing but end a block."""
+    return _END.fullmatch(line) is not None
+
+
+def _with_end(source: Source, body: Span) -> Span | None:
+    """A body and the line after it, where that ends the block and does nothing else."""
+    start, end = body
+    line = source.text[end + 1 :].partition("\n")[0]
+    return (start, end + 1 + len(line)) if ends_block(line) else None
+
+
+def _with_header(source: Source, body: Span) -> Span | None:
+    """A statement of one header, its body and its end; no `if` that goes on with `else`."""
+    start, end = body
+    above = source.text.rindex("\n", 0, start)
+    begin = source.text.rfind("\n", 0, above) + 1
+    header = source.text[begin:above]
+    if _CLOSERS_FIRST.match(header) or header.strip() == "{":
+        return None
+    if source.language != "python":
+        whole = _with_end(source, body)
+        if whole is None:
+            return None
+        end = whole[1]
+    below = source.text[end:].lstrip()
+    if _GOES_ON.match(below):
+        return None
+    return begin + len(header) - len(header.lstrip()), end
+
+
+_END = re.compile(r"\s*(?:[])}]+[;,]?|end|done|fi|</\w+>)")
+_CLOSERS_FIRST = re.compile(
+    r"\s*(?:[])}]|else|elif|elsif|elseif|except|finally|rescue|ensure|catch)"
+)
+_GOES_ON = re.compile(r"(?:else|elif|elsif|elseif|except|finally|rescue|ensure|catch)\b")
 
 
 def _width(line: str) -> int:

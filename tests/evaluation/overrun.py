@@ -12,7 +12,7 @@ from lsp_completions.grammars import load
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.languages import language_of
-from tests.evaluation.holes import BLOCKS, LINES, Hole
+from tests.evaluation.holes import BLOCK, BLOCK_BEHIND, BLOCKS, LINES, Hole, ends_block
 from tests.support.cursor import apply
 from tests.support.pipeline import suggested
 
@@ -33,6 +33,23 @@ def runs_on(hole: Hole, chance: Random) -> str | None:
 
 def stops_anywhere(hole: Hole, chance: Random) -> str | None:
     return hole.text + hole.after[: chance.randrange(1, 160)]
+
+
+def goes_on(hole: Hole, chance: Random) -> str | None:
+    """With code of the same file that stands somewhere else."""
+    lines = hole.before.split("\n")[:-1]
+    tops = [n for n, line in enumerate(lines) if line[:1].isalnum() and not lines[n - 1].strip()]
+    if not tops:
+        return None
+    closer = "" if hole.kind in LINES else _end_below(hole)
+    other = chance.choice(tops)
+    return f"{hole.text}{closer}\n\n" + "\n".join(lines[other : other + 12])
+
+
+def _end_below(hole: Hole) -> str:
+    """The line that ends the block, where it stands below the hole."""
+    line = hole.after[1:].partition("\n")[0]
+    return "\n" + line if hole.kind in (BLOCK, BLOCK_BEHIND) and ends_block(line) else ""
 
 
 def special_token(hole: Hole, chance: Random) -> str | None:
@@ -90,6 +107,7 @@ NOISES: dict[str, Noise] = {
     ALONE: alone,
     "runs on into what follows": runs_on,
     "runs on and stops anywhere": stops_anywhere,
+    "goes on with other code": goes_on,
     "a special token and more": special_token,
     "in a fence": fence,
     "in a fence, with its line": fence_with_line,

@@ -3,7 +3,7 @@
 from lsp_completions.pipeline.balance import imbalance
 from lsp_completions.pipeline.brackets import CLOSERS, scan
 from lsp_completions.pipeline.context import CursorContext
-from lsp_completions.pipeline.surroundings import lines_below
+from lsp_completions.pipeline.surroundings import lines_below, width_of
 
 _MOST = 8  # closers in a row
 
@@ -13,6 +13,9 @@ def no_closers_of_next_line(text: str, context: CursorContext) -> str:
     below = lines_below(context)
     if context.line_suffix.strip() or not below or below[0].lstrip()[0] not in CLOSERS:
         return text
+    _, newline, last = text.rpartition("\n")
+    if newline and width_of(last, context) > width_of(below[0], context):
+        return text  # Two lines that close different blocks.
     best, lost = text, imbalance(text, 0, context)
     # What closes something of the text's own is no doubt its own.
     its_own = {closer for _, closer in scan(text, context.language).matched}

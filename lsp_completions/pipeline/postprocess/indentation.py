@@ -74,10 +74,15 @@ def _moved_to_cursor(first: str, rest: list[str], context: CursorContext) -> lis
             return rest
     else:
         body = next((other for other in rest if other.strip()), "")
+        width, marks = width_of(body, context), context.language.block_end or "\n"
         if context.language.indent_sensitive:
-            moves = 0 < width_of(body, context) <= base
+            moves = 0 < width <= base
         else:
-            moves = any(line.startswith(context.language.block_end or "\n") for line in rest)
+            # The end at column 0 may be that of the block around it all.
+            ends = [line for line in rest if line.lstrip().startswith(marks)]
+            moves = any(line.startswith(marks) for line in ends) and (
+                width <= base or width_of(ends[0], context) < base
+            )
         if not moves:
             return rest
     return _deeper(rest, context)

@@ -26,6 +26,14 @@ STACKS = [
     pytest.param("rust", "fn f<'a>(x: &'a str", "(", id="a lifetime is no string"),
     pytest.param("lisp", "(list 'a `(b", "((", id="quoted lists are no strings"),
     pytest.param("lua", "f( --[[ ( ]] [", "([", id="a long comment"),
+    pytest.param("typescript", 'a = /[("]/.test(b) + [', "[", id="a pattern"),
+    pytest.param("typescript", "a = b / c + (d / e", "(", id="divisions"),
+    pytest.param("typescript", "f(/\\/(/, [", "([", id="a slash in a pattern"),
+    pytest.param("perl", "$a =~ s{b}{c}; (", "(", id="a pattern in brackets"),
+    pytest.param("perl", "$a =~ s/(/{/g; [", "[", id="a pattern and what it gives way to"),
+    pytest.param("perl", "if ($a =~ m#'# && (", "((", id="a pattern between other signs"),
+    pytest.param("perl", "$h{s} / 2 + ('", "('", id="a key and a division"),
+    pytest.param("python", "a /= b * (c / d", "(", id="no patterns there"),
     pytest.param("sql", "SELECT 'it''s' (", "(", id="a doubled quote"),
 ]
 

@@ -277,6 +277,34 @@ BLOCKS = [
         id="braces on lines of their own",
     ),
     pytest.param(
+        "html",
+        "<html>\n<body>\n  <cursor>\n\n</html>\n",
+        "<p>a</p>\n</body>\n\n</html>\n",
+        "<html>\n<body>\n  <p>a</p>\n</body>\n\n</html>\n",
+        id="an end that is missing before another's",
+    ),
+    pytest.param(
+        "typescript",
+        "function f() {\n  <cursor>\n}\n",
+        "a.replace(/[\"({]/g, 'b')\n\nnext()\n",
+        "function f() {\n  a.replace(/[\"({]/g, 'b')\n}\n",
+        id="a pattern with a quote and brackets",
+    ),
+    pytest.param(
+        "perl",
+        "sub f {\n  <cursor>\n}\n",
+        '$a =~ m!^[#/"]!;\n  $b =~ s/{/[/;\n\nsub g {\n',
+        'sub f {\n  $a =~ m!^[#/"]!;\n  $b =~ s/{/[/;\n}\n',
+        id="patterns of Perl",
+    ),
+    pytest.param(
+        "shellscript",
+        "f() {\n  a || {\n    <cursor>\n}\n}\n",
+        "b\n    c\n  }\n}\n",
+        "f() {\n  a || {\n    b\n    c\n  }\n}\n}\n",
+        id="an end that is deeper than the next line's",
+    ),
+    pytest.param(
         "ruby",
         "list.each do |x|<cursor>\nend\n",
         "\n  x += 1\n  puts x\nend\n",
@@ -438,6 +466,13 @@ INDENTATION = [
         "message B {\n    int32 b = 1;\n}",
         "message A {\n  int32 a = 1;\n  message B {\n    int32 b = 1;\n  }\n}\n",
         id="written from column 0, four spaces where two are used",
+    ),
+    pytest.param(
+        "lua",
+        "local f = function(a)\n  <cursor>\n\nf(1)\n",
+        "if a then\n    return 1\n  end\n  return 2\nend",
+        "local f = function(a)\n  if a then\n    return 1\n  end\n  return 2\nend\n\nf(1)\n",
+        id="in place, up to the end of the block around it",
     ),
     pytest.param(
         "ruby",

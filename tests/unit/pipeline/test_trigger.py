@@ -55,6 +55,8 @@ def test_settings_decide(language: str, drawn: str, mode: Mode) -> None:
         pytest.param("<cursor>\n    x\n", "def f():", False, id="the body is there"),
         pytest.param("f(<cursor>)\n", "", True, id="a new line after a bracket"),
         pytest.param("x = 1<cursor>\n", "", False, id="a new line after a statement"),
+        pytest.param('"""<cursor>\n', "Say.", True, id="a string"),
+        pytest.param('"""<cursor>"""\n', "Say.", False, id="a string whose end is there"),
     ],
 )
 def test_the_first_line_decides_again(drawn: str, first_line: str, expected: bool) -> None:
