@@ -8,6 +8,7 @@ from random import Random
 from tests.evaluation.edits import Edit, Sitting
 from tests.evaluation.fitting import tokens_of
 
+ENOUGH = 400  # characters by which a place is known
 LAST_ERROR = 64  # tokens; it errs before, and rather sooner than later
 WRONG = (
     "wrapped(None)\n",
@@ -72,13 +73,14 @@ class Oracle:
     def _asked_about(self, prefix: str) -> tuple[Edit, str] | None:
         """The edit that is made there, and how it goes on."""
         for edit in self.sitting.edits:
-            if (rest := edit.rest_after(prefix)) is not None:
+            if (rest := edit.rest_after(whole(prefix, edit.before + edit.text))) is not None:
                 return edit, rest
         for edit in self.sitting.edits:
             # While it is being deleted it looks as if it were to be written.
-            begun = prefix.removeprefix(edit.before)
-            if prefix.startswith(edit.before) and edit.deleted.startswith(begun):
-                return edit, edit.deleted[len(begun) :]
+            begun = whole(prefix, edit.before + edit.deleted)
+            typed = begun.removeprefix(edit.before)
+            if begun.startswith(edit.before) and edit.deleted.startswith(typed):
+                return edit, edit.deleted[len(typed) :]
         return None
 
     async def stream(
@@ -102,3 +104,12 @@ class Oracle:
                 yield token
         finally:
             self.running -= 1
+
+
+def whole(prefix: str, text: str) -> str:
+    """A prefix of which a prompt holds the end, and perhaps something else before it."""
+    if prefix.startswith(text[:ENOUGH]):
+        return prefix
+    end = prefix[-ENOUGH:]
+    at = text.rfind(end[: ENOUGH // 2])
+    return prefix if at < 0 else text[:at] + end
