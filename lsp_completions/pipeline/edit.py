@@ -78,9 +78,12 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
         possible += [each for each in _all_overlaps(text, rest) if each not in possible]
     replaced = 0
     if len(possible) > 1:
-        # Where brackets do not tell them apart, a grammar may.
-        text, replaced = min(
-            possible, key=lambda each: (lost(each), misfit(each[0], each[1], context))
+        losses = [lost(each) for each in possible]
+        best = [each for each, loss in zip(possible, losses, strict=True) if loss == min(losses)]
+        # Where brackets do not tell them apart, a grammar may; not where it finds fault with all.
+        text, replaced = next(
+            (each for each in best if len(best) > 1 and not misfit(each[0], each[1], context)),
+            best[0],
         )
     if replaced == 0 and rest[0].isspace() and text.strip():
         text = text.rstrip(" \t")

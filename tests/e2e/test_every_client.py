@@ -85,7 +85,7 @@ ROWS = [
         "rust", "let c = '<cursor>';\n", "x'", "let c = 'x';\n", id="a quote of one letter"
     ),
     pytest.param(
-        "csharp", "for (; <cursor>)\n", "i++) {", "for (; i++) {\n", id="on beyond the rest"
+        "csharp", "for (;; <cursor>)\n", "i++) {", "for (;; i++) {\n", id="on beyond the rest"
     ),
     pytest.param("json", '{"a": [<cursor>]}\n', "1, 2]}", '{"a": [1, 2]}\n', id="two closers"),
     pytest.param("typescript", "v = `${<cursor>}`\n", "a}`", "v = `${a}`\n", id="a template"),

@@ -94,6 +94,13 @@ def test_strings_and_comments_are_left_alone(
         ),
         pytest.param("typescript", "if (<cursor>) {\n}\n", "a) {", "if (a) {\n}\n", id="an opener"),
         pytest.param(
+            "typescript",
+            "for (; <cursor>)\n",
+            "i++) {",
+            "for (; i++) {\n",
+            id="what is wrong in any case",
+        ),
+        pytest.param(
             "python",
             "g = f([(1, 2), <cursor>)])\ng.h()\n",
             "(3, 4)]",
