@@ -16,6 +16,7 @@ from tests.support.sourcegraph import CUT, Gate
 
 # Every document begins with it: letters that other encodings count otherwise.
 HEAD = "é😀𝒰 e\u0301\n"
+LONG = " + ".join(f"name_{number}" for number in range(30))
 ROWS = [
     pytest.param("python", "𝒰 = <cursor>\n", "set()", "𝒰 = set()\n", id="beyond the first plane"),
     pytest.param(
@@ -25,6 +26,20 @@ ROWS = [
         "go", "été(<cursor>)\n", "œuvre, ß)", "été(œuvre, ß)\n", id="letters with accents"
     ),
     pytest.param("python", "x = <cursor>", "1", "x = 1", id="no line end at the end"),
+    pytest.param(
+        "python",
+        f"x = '{'é' * 1700}' + <cursor>\n",
+        LONG,
+        f"x = '{'é' * 1700}' + {LONG}\n",
+        id="a long line",
+    ),
+    pytest.param(
+        "python",
+        "a = first()\n<cursor>\nend()\n",
+        "a = first()\nb = second()\n",
+        "a = first()\nb = second()\nend()\n",
+        id="the line above once more",
+    ),
     pytest.param(
         "python",
         "a\x0cb\u2028c\x0b\x85\u2029\x1c\nx = <cursor>\n",

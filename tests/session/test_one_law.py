@@ -9,6 +9,7 @@ no line below is said again.
 import random
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol.converters import get_converter
@@ -197,3 +198,32 @@ def test_the_rest_of_the_line_stands_once(
     for outcome in outcomes:
         for _, result in obeyed(outcome, desk.offset):
             assert result == before + body + after, (body + more, before[-80:], rest)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "said", "closes"),
+    [
+        pytest.param("const x = <cursor>\n", "compute();", ";", id="the end of a statement"),
+        pytest.param("call(<cursor>\n", "a, b)", ")", id="a bracket"),
+        pytest.param("x = [<cursor>\n", "1, 2];", "];", id="a bracket and the end"),
+        pytest.param('say("<cursor>\n', 'hi")', '")', id="a quote and a bracket"),
+        pytest.param("f(() => {<cursor>\n", " g() })", "})", id="two brackets"),
+    ],
+)
+@pytest.mark.parametrize("follow_typing", [True, False], ids=["ghost text", "menu"])
+def test_what_an_editor_closes_after_the_answer_stands_once(
+    drawn: str, said: str, closes: str, follow_typing: bool
+) -> None:
+    """The same is said again, or remembered: either way what follows by then is looked at."""
+    once = drawn.replace("<cursor>", said)
+
+    async def seen() -> set[str]:
+        desk = Told(drawn, "typescript", [said])
+        await desk.asks(follow_typing=follow_typing)
+        desk.moves(drawn.replace("<cursor>", f"<cursor>{closes}"))
+        outcome = await desk.asks(follow_typing=follow_typing)
+        await desk.generations.aclose()
+        assert isinstance(outcome, Suggested)
+        return {result for _, result in obeyed(outcome, desk.offset)}
+
+    assert run(seen()) == {once}
