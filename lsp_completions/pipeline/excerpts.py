@@ -28,10 +28,11 @@ SHORT_BODY = 8  # lines; a definition of no more is shown whole where there is r
 OUTLINE_LINES = 14  # of a class: its fields and the heads of its methods
 FRAME = 40  # characters that a family's words around an excerpt take, more or less
 LEAST_CHARS = 120  # of room, below which no excerpt is worth its frame
-MOST_NAMES = 64  # around the cursor, the nearest
-MOST_WORDS = 24  # that are looked up; more of them changed nothing
-MOST_POSTINGS = 4000
-MOST_ALIKE = 120  # pieces
+MOST_NAMES = 48  # around the cursor, the nearest
+MOST_WORDS = 20  # that are looked up; more of them changed nothing
+MOST_POSTINGS = 1200
+MOST_FREQUENT = 200  # pieces; a word in more of them says nothing
+MOST_ALIKE = 80  # pieces
 ALIKE_ALONE = 0.5  # of the score of a definition that is as much alike
 OF_A_WHOLE = 0.45
 SURE = 0.4  # the least score of a definition that comes before lines that are merely alike
@@ -50,8 +51,6 @@ class Piece:
     """What it defines; empty for lines that are merely code."""
     holder: str
     """The class around it, folded."""
-    size: int
-    """How many words it has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +77,8 @@ class Index:
     """By the folded name of a class: the pieces that define what it has."""
     ending: Mapping[str, Sequence[str]]
     """By the last word of its name: the classes, folded, that are called so."""
-    size: int
-    """How many words all pieces have."""
+    norms: tuple[float, ...]
+    """How much the length of each piece counts against it."""
     imports: tuple[Import, ...]
     importing: tuple[int, ...]
     """The pieces that are mostly imports."""
@@ -121,6 +120,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
     lines = text.split("\n")
     definitions = list(definitions_in(text, lines, language))
     pieces: list[Piece] = []
+    sizes: list[int] = []
     postings: dict[str, list[tuple[int, int]]] = {}
     defined: dict[str, list[int]] = {}
     folded: dict[str, list[int]] = {}
@@ -138,7 +138,8 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         if not words:
             return
         number = len(pieces)
-        pieces.append(Piece(tuple(head), tuple(body), name, holder, sum(words.values())))
+        pieces.append(Piece(tuple(head), tuple(body), name, holder))
+        sizes.append(sum(words.values()))
         for word, count in words.items():
             postings.setdefault(word, []).append((number, count))
         if name:
@@ -164,6 +165,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         add(head, body, each.name, holders[-1][1] if holders else "")
     for start, end in _windows(lines):
         add([n for n in range(start, end) if lines[n].strip()], ())
+    average = sum(sizes) / len(sizes) if sizes else 1.0
     return Index(
         key=key,
         path=path,
@@ -177,7 +179,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         folded=folded,
         held=held,
         ending=ending,
-        size=sum(piece.size for piece in pieces),
+        norms=tuple(K1 * (1 - B + B * size / average) for size in sizes),
         imports=imports_in(text, language, path),
         importing=tuple(
             number
@@ -351,53 +353,56 @@ def ranked(query: Query, sources: Sequence[Source]) -> list[_Ranked]:
     """The pieces of all sources, the best first; not those that nothing speaks for."""
     known = _reasons(query, sources)
     alike = _alike(query, sources)
-    likely = nlargest(MOST_ALIKE, alike.items(), key=itemgetter(1))
+    likely = nlargest(
+        MOST_ALIKE,
+        (
+            (score, number, piece)
+            for number, table in enumerate(alike)
+            for piece, score in table.items()
+        ),
+    )
+    most = likely[0][0] if likely else 1.0
     found = []
-    for at in {*known, *(at for at, _ in likely)}:
-        number, piece = at
+    for number, piece in {*known, *((number, piece) for _, number, piece in likely)}:
         source = sources[number]
         near = _is_near(source.index.pieces[piece], source.edited)
         if source.only_edited and not near:
             continue
         # Lines that merely look alike say less than what defines something.
         share = 1.0 if source.index.pieces[piece].name else ALIKE_ALONE
-        score = known.get(at, 0.0) + share * alike.get(at, 0.0)
+        score = known.get((number, piece), 0.0) + share * alike[number].get(piece, 0.0) / most
         score += 0.1 * source.recency + 0.3 * near
         found.append(_Ranked(score, number, piece))
     found.sort(key=lambda each: (-each.score, each.source, each.piece))
     return found
 
 
-def _alike(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], float]:
-    """How alike the words of pieces are to those around the cursor: BM25, 1 for the most alike."""
+def _alike(query: Query, sources: Sequence[Source]) -> list[dict[int, float]]:
+    """How alike the words of pieces are to those around the cursor, by source: BM25."""
     total = sum(len(source.index.pieces) for source in sources)
-    average = sum(source.index.size for source in sources) / total if total else 1.0
-    telling: list[tuple[float, str]] = []
+    telling: list[tuple[float, str, list[tuple[int, Sequence[tuple[int, int]]]]]] = []
     for word, weight in query.words.items():
-        frequency = 0
-        for source in sources:
-            if (held := source.index.postings.get(word)) is not None:
-                frequency += len(held)
-        if frequency:
-            telling.append((weight * log(1 + (total - frequency + 0.5) / (frequency + 0.5)), word))
-    scores: dict[tuple[int, int], float] = {}
+        held = [
+            (number, found)
+            for number, source in enumerate(sources)
+            if (found := source.index.postings.get(word)) is not None
+        ]
+        frequency = sum(len(found) for _, found in held)
+        if 0 < frequency <= MOST_FREQUENT:
+            rarity = weight * log(1 + (total - frequency + 0.5) / (frequency + 0.5))
+            telling.append((rarity, word, held))
+    telling.sort(reverse=True, key=itemgetter(0, 1))
+    scores: list[dict[int, float]] = [{} for _ in sources]
     left = MOST_POSTINGS
     # What is rare and near says most; a bound, so that large projects cost no more than small ones.
-    for rarity, word in sorted(telling, reverse=True)[:MOST_WORDS]:
-        for number, source in enumerate(sources):
-            held = source.index.postings.get(word)
-            if held is None:
-                continue
-            pieces = source.index.pieces
-            for piece, count in held:
-                norm = K1 * (1 - B + B * pieces[piece].size / average)
-                at = (number, piece)
-                scores[at] = scores.get(at, 0.0) + rarity * count * (K1 + 1) / (count + norm)
-            left -= len(held)
-        if left < 0:
-            break
-    most = max(scores.values(), default=1.0)
-    return {at: score / most for at, score in scores.items()}
+    for rarity, _, held in telling[:MOST_WORDS]:
+        for number, found in held if left > 0 else ():
+            table, norms = scores[number], sources[number].index.norms
+            for piece, count in found:
+                score = rarity * count * (K1 + 1) / (count + norms[piece])
+                table[piece] = table.get(piece, 0.0) + score
+            left -= len(found)
+    return scores
 
 
 def _reasons(query: Query, sources: Sequence[Source]) -> dict[tuple[int, int], float]:
