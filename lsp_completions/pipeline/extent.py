@@ -14,7 +14,10 @@ from lsp_completions.pipeline.surroundings import (
     says_something,
     width_of,
 )
+from lsp_completions.pipeline.syntax import is_unfinished
 from lsp_completions.pipeline.trigger import Mode, becomes_block, opens_block
+
+MOST_LINES_OF_A_STATEMENT = 12  # that nothing but its syntax holds together
 
 
 class Extent:
@@ -39,12 +42,51 @@ class Extent:
         self._paragraph: int | None = None  # its indentation; a blank line ends a paragraph
         self._after_blank = False
         self._continued = False
+        self._lines: list[str] = []
+        self._going_on = 0  # lines of a statement that was not at its end where the rules were
 
     def take(self, line: str) -> bool:
         """Look at one whole line, without its end. True when nothing after it is wanted."""
         if self.ended:
             return True
         self._taken += 1
+        self._lines.append(line)
+        if self._going_on:
+            self._take_rest(line)
+            return self.ended
+        self._take(line)
+        if self.ended and self._may_go_on(line) and self._is_unfinished(self.kept):
+            self.ended, self._going_on = False, 1
+            if self.kept < self._taken:
+                self._take_rest(line)
+        return self.ended
+
+    def _may_go_on(self, line: str) -> bool:
+        """Whether it matters that a statement is not at its end."""
+        if self._mode is Mode.LINE or not self.kept or self._stack:
+            return False
+        if self._mode is Mode.STATEMENT:
+            return True
+        # At the end of a document, and of what was missing in it, nothing is to go on.
+        return bool(self._below) and line.strip() != self._below[0].strip()
+
+    def _take_rest(self, line: str) -> None:
+        """Look for the end of a statement that goes on; without one it is left where it was."""
+        self._going_on += 1
+        if self._going_on > MOST_LINES_OF_A_STATEMENT:
+            self.ended = True
+        elif line.strip() and not self._is_unfinished(self._taken):
+            self.kept = self._taken
+            self._going_on = 0
+            self.ended = self._mode is not Mode.BLOCK
+
+    def _is_unfinished(self, count: int) -> bool:
+        text = "\n".join(self._lines[:count])
+        # A quote may close a string that the cursor is in; with its line it is over in any case.
+        opened = scan(text + "\n", self._context.language).opened
+        return bool(opened) or is_unfinished(text, self._context)
+
+    def _take(self, line: str) -> None:
         if not self._started:
             self._take_first(line)
         elif self._continued or (self._stack and self._stack[-1] not in PARTNER):
@@ -55,7 +97,6 @@ class Extent:
             self._after_blank = False
         else:
             self._after_blank = True
-        return self.ended
 
     def _take_first(self, line: str) -> None:
         context = self._context

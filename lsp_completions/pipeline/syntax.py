@@ -13,6 +13,7 @@ from lsp_completions.pipeline.balance import stack_before_line
 from lsp_completions.pipeline.brackets import PARTNER, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.grammar import faults_of, nodes_at, tree_of
+from lsp_completions.pipeline.surroundings import lines_below, width_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -49,6 +50,40 @@ def misfit(text: str, replaced: int, context: CursorContext) -> int:
     # What is wrong elsewhere may be so because the windows cut it.
     start, end = len(head), len(head) + len(line)
     return min([MOST_FAULTS, *(faults_of(tree, start, end) for tree in trees)])
+
+
+@lru_cache(maxsize=256)
+def is_unfinished(text: str, context: CursorContext) -> bool:
+    """The text ends in the middle of a statement, which what follows does not go on with.
+
+    Never true where nothing parses the language, or where something follows on the cursor's line.
+    """
+    grammar, language = context.grammar, context.language
+    text = text.rstrip()
+    if grammar is None or context.line_suffix.strip() or not text:
+        return False
+    if scan(context.line_prefix, language, stack_before_line(context)).in_words:
+        return False
+    head = _head_of(context) + context.prefix
+    whole = head + text
+    lines = (context.line_prefix + text).split("\n")
+    width = min(width_of(line, context) for line in lines if line.strip())
+    below = lines_below(context)
+    if below and width_of(below[0], context) > width:
+        whole += context.suffix
+    elif not any(mark.isalpha() for mark in language.block_end):
+        # What follows is a statement of its own, not what this one wants.
+        open_here = scan(context.prefix + text, language).stack
+        whole += "\n" + "".join(PARTNER.get(mark, "") for mark in reversed(open_here)) + "\n"
+    elif below:
+        whole += "\n;" + context.suffix
+    else:
+        return False  # Words that are missing at the end of a document cannot be made up.
+    if (tree := tree_of(whole, grammar)) is None:
+        return False
+    end = len(head) + len(text)
+    start = end - len(lines[-1])
+    return 0 < faults_of(tree, start, end) < MOST_FAULTS
 
 
 @lru_cache(maxsize=8)

@@ -27,10 +27,12 @@ def suggested(
     return edit_for(text, context) if text else None
 
 
-def accepted(drawn: str, said: str, language: str, *, multiline: str = "auto") -> str:
+def accepted(
+    drawn: str, said: str, language: str, *, multiline: str = "auto", parsed: bool = False
+) -> str:
     """The document after accepting, which must not depend on how the stream was cut."""
     text, offset = cursor(drawn)
-    context = context_of(drawn, language)
+    context = context_of(drawn, language, parsed=parsed)
     edit = suggested(context, said, multiline=multiline)
     assert edit == suggested(context, said, multiline=multiline, piecewise=True)
     if edit is not None:

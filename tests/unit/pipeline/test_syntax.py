@@ -12,6 +12,7 @@ from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.syntax import Kind, kind_at, misfit
 from tests.support.cursor import apply, context_of, cursor
 from tests.support.grammars import BOTH, NEEDED
+from tests.support.pipeline import accepted, suggested
 
 ABOVE = "".join(f"name_{n} = {n}\n" for n in range(400))  # more than the window holds
 
@@ -146,6 +147,85 @@ def test_a_grammar_tells_what_is_said_twice(
 
 
 @NEEDED
+@pytest.mark.parametrize(
+    ("language", "drawn", "said", "result"),
+    [
+        pytest.param(
+            "python",
+            "def f():\n    <cursor>\n    return x\n",
+            "x = 1 + \\\n        2\n    y = 3\n",
+            "def f():\n    x = 1 + \\\n        2\n    return x\n",
+            id="a backslash, which the rules know",
+        ),
+        pytest.param(
+            "java",
+            "class A {\n  void f() {\n    <cursor>\n    b();\n  }\n}\n",
+            "Gson gson =\n        new Gson()\n            .a();\n    c();\n",
+            "class A {\n  void f() {\n    Gson gson =\n        new Gson()\n            .a();\n"
+            "    b();\n  }\n}\n",
+            id="a value on the next line",
+        ),
+        pytest.param(
+            "java",
+            "class A {\n  void f() {\n    <cursor>\n    b();\n  }\n}\n",
+            "var e =\n        assertThrows(\n            A.class,\n            b);\n    c();\n",
+            "class A {\n  void f() {\n    var e =\n        assertThrows(\n            A.class,\n"
+            "            b);\n    b();\n  }\n}\n",
+            id="a value with brackets on the next lines",
+        ),
+        pytest.param(
+            "go",
+            "func f() {\n\t<cursor>\n\tb()\n}\n",
+            "r := a().\n\t\tB().\n\t\tC()\n\td()\n",
+            "func f() {\n\tr := a().\n\t\tB().\n\t\tC()\n\tb()\n}\n",
+            id="a chain of calls",
+        ),
+        pytest.param(
+            "javascript",
+            "f();\n<cursor>\ng();\n",
+            "const a = b &&\n  c;\nd();\n",
+            "f();\nconst a = b &&\n  c;\ng();\n",
+            id="an operator",
+        ),
+        pytest.param(
+            "shellscript",
+            "f\n<cursor>\ng\n",
+            "a |\n  sort >b\nc\n",
+            "f\na |\n  sort >b\ng\n",
+            id="a pipe",
+        ),
+    ],
+)
+def test_a_statement_is_not_cut_in_its_middle(
+    language: str, drawn: str, said: str, result: str
+) -> None:
+    assert accepted(drawn, said, language, parsed=True) == result
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("language", "drawn", "said", "result"),
+    [
+        pytest.param(
+            "javascript", "a = <cursor>\n  + c;\n", "b\n  + c;\n", "a = b\n  + c;\n", id="goes on"
+        ),
+        pytest.param("javascript", "<cursor>\ng();\n", "f();\nh();\n", "f();\ng();\n", id="whole"),
+        pytest.param(
+            "go",
+            "func f() {\n\t<cursor>\n\tb()\n}\n",
+            "a := (\nb\nc\n",
+            "func f() {\n\ta := (\n\tb()\n}\n",
+            id="without an end",
+        ),
+    ],
+)
+def test_what_is_at_its_end_goes_on_nowhere(
+    language: str, drawn: str, said: str, result: str, parsed: bool
+) -> None:
+    assert accepted(drawn, said, language, parsed=parsed) == result
+
+
+@NEEDED
 @settings(max_examples=100, deadline=None)
 @given(
     before=st.text(max_size=200),
@@ -162,3 +242,4 @@ def test_any_text_is_answered(before: str, text: str, after: str, language: str)
     assert misfit(text, 0, context) >= 0
     edit = edit_for(text, context)
     assert edit is None or edit.start == context.offset
+    assert suggested(context, text) == suggested(context, text, piecewise=True)
