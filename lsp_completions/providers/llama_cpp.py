@@ -9,7 +9,7 @@ from typing import ClassVar
 from lsp_completions.errors import Reply
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.pipeline.stream import Chunk
-from lsp_completions.pipeline.templates import Family
+from lsp_completions.pipeline.templates import PLAIN, Family, family_of
 from lsp_completions.providers.base import Event, HttpRequest, Limits
 from lsp_completions.providers.own_server import OwnServer, continued
 
@@ -29,6 +29,12 @@ class LlamaCpp(OwnServer):
     """Else the model or family whose form the prompt gets here; empty continues plain text."""
     limits: Limits = USUAL_LIMITS
     finishes_reading: bool = False
+    says_spaces: bool = False
+    """Let a model that continues plain text say the space before the cursor itself.
+
+    In nearly all vocabularies a word begins with the space before it. After a space alone a small
+    model is lost, and says `&lt;` for `<`; what it then says twice is left out.
+    """
 
     ENDINGS: ClassVar[tuple[str, ...]] = ("/v1", "/infill", "/completion")
 
@@ -63,8 +69,15 @@ class LlamaCpp(OwnServer):
                     **body,
                 },
             )
-        text = prompt.text if self.prompts_for else continued(prompt)
-        return self.post("/completion", {"prompt": text, **body})
+        return self.post("/completion", {"prompt": self._text(prompt), **body})
+
+    def _text(self, prompt: Prompt) -> str:
+        """What is to be continued."""
+        if self.prompts_for and family_of(self.prompts_for) != PLAIN:
+            return prompt.text
+        text = continued(prompt)
+        lone = self.says_spaces and text.endswith((" ", "\t")) and text.strip()
+        return text[:-1] if lone else text
 
     def chunk(self, event: Event) -> Chunk | None:
         """Read one event; `None` when it carries nothing. Raises `ProviderError` for an error."""

@@ -54,6 +54,7 @@ class Local:
             prompts_for=(self.model or name if fim is None else family_with(fim, self.model, name)),
             limits=LIMITS,
             finishes_reading=True,
+            says_spaces=True,
             temperature=self.temperature,
             top_k=self.top_k,
             top_p=self.top_p,

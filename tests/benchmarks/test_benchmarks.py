@@ -9,8 +9,8 @@ from tests.benchmarks.servers import BARE, OURS, PYGLS, Kind
 from tests.benchmarks.table import table
 
 # Seconds that a busy machine may let wait what is measured by the clock on the wall. To walk 5 MB
-# character by character takes many times as long.
-A_TURN = 0.05
+# character by character takes longer.
+A_TURN = 0.2
 
 
 @pytest.fixture(scope="module")

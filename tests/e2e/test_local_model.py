@@ -307,7 +307,8 @@ async def test_the_engine_reads_the_file_s_own_tokens_in_order(
     assert framed == list(tokens)
     assert (await completed(at, sent))["content"].strip() == ("filled" if tokens else "plain")
     before, _, after = sent.partition(tokens[1]) if tokens else (sent, "", "")
-    assert before.endswith("a = ")
+    # Who continues plain text says the space too.
+    assert before.endswith("a = " if tokens else "a =")
     assert after == (f"b\n+ c{tokens[2]}" if tokens else "")
 
 

@@ -1,12 +1,16 @@
 """`python -m tests.evaluation WHAT`: the tables of one evaluation, on the standard output."""
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
-from tests.evaluation import brackets, corpora, overrun, retrieval
+from lsp_completions.errors import CompletionsError
+from lsp_completions.local_model import files
+from tests.evaluation import brackets, corpora, overrun, real_model, retrieval
 from tests.evaluation.editors import EDITORS
 from tests.evaluation.edits import LANGUAGES, real, words_of, written
 from tests.evaluation.history import sittings_of
@@ -93,6 +97,15 @@ def main() -> None:
     lines.add_argument("--each", type=int, default=40, help="holes in each project")
     lines.add_argument("--seed", type=int, default=0)
 
+    held_out = what.add_parser(
+        "model", help="let the embedded model say lines held out of code, raw and by the pipeline"
+    )
+    held_out.set_defaults(run=run_model)
+    held_out.add_argument("--lines", type=int, default=80, metavar="N", help="so many of them")
+    held_out.add_argument("--own", action="store_true", help="only of what was written for it")
+    held_out.add_argument("--seed", type=int, default=0)
+    held_out.add_argument("--shown", type=int, default=0, metavar="N", help="show what came of N")
+
     arguments = parser.parse_args()
     for table in arguments.run(arguments):
         print(table, flush=True)
@@ -160,6 +173,29 @@ def run_retrieval(arguments: argparse.Namespace) -> Iterable[str]:
             yield retrieval.table(retrieval.recalls(missing, retrieval.WAYS)) + "\n"
     text = Path(retrieval.__file__).read_text("utf-8") + Path(__file__).read_text("utf-8")
     yield retrieval.times_table(retrieval.times(text))
+
+
+def run_model(arguments: argparse.Namespace) -> Iterable[str]:
+    try:
+        model = files.find()
+    except CompletionsError as error:
+        yield f"The model is missing, so there is no table: {error}"
+        return
+    holes = real_model.held_out(
+        lines=arguments.lines, installed=not arguments.own, seed=arguments.seed
+    )
+
+    async def tried() -> list[real_model.Tried]:
+        with TemporaryDirectory() as folder:
+            async with real_model.served(model, Path(folder)) as at:
+                return await real_model.trials(holes, at, tell=tell)
+
+    found = asyncio.run(tried())
+    languages = sorted({hole.language for hole in holes})
+    yield f"{len(holes)} lines: {', '.join(languages)}.\n"
+    yield real_model.table(found)
+    for hole in holes[: arguments.shown]:
+        yield real_model.shown([each for each in found if each.hole is hole])
 
 
 def tell(line: str) -> None:

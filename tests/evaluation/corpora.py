@@ -79,10 +79,10 @@ def code_in(folders: Sequence[Path], *, files: int, seed: int = 0) -> list[Sourc
     return sources
 
 
-def installed_code(*, files: int) -> list[Source]:
+def installed_code(*, files: int, seed: int = 0) -> list[Source]:
     """Code of installed packages, in all languages the machine has some of."""
     folders = [sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), *INSTALLED]
-    return code_in([Path(folder) for folder in dict.fromkeys(folders)], files=files)
+    return code_in([Path(folder) for folder in dict.fromkeys(folders)], files=files, seed=seed)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -74,7 +74,7 @@ class RawServer:
         """What to answer to a request, which is the latest of `self.requests`."""
         return self.replies[min(len(self.requests), len(self.replies)) - 1]
 
-    async def until(self, reached: "object", patience: float | None = 20) -> None:
+    async def until(self, reached: "object", patience: float | None = 60) -> None:
         assert callable(reached)
         async with asyncio.timeout(patience), self.changed:
             await self.changed.wait_for(reached)

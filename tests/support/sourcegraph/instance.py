@@ -144,7 +144,7 @@ class StandIn:
     def open_connections(self) -> int:
         return len(self._open)
 
-    async def until(self, reached: Callable[[], object], *, patience: float | None = 20.0) -> None:
+    async def until(self, reached: Callable[[], object], *, patience: float | None = 60.0) -> None:
         """Wait in the instance's own loop until `reached()`; looked at after every change."""
         async with asyncio.timeout(patience):
             while not reached():
@@ -155,7 +155,7 @@ class StandIn:
                 finally:
                     self._waiters.discard(waiter)
 
-    def wait_until(self, reached: Callable[[], object], *, patience: float = 20.0) -> None:
+    def wait_until(self, reached: Callable[[], object], *, patience: float = 60.0) -> None:
         """The same from another thread."""
         with self._changed:
             if not self._changed.wait_for(reached, patience):

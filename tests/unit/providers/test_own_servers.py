@@ -256,6 +256,24 @@ def test_what_is_continued(provider: OwnServer) -> None:
 
 
 @pytest.mark.parametrize(
+    ("drawn", "sent"),
+    [
+        pytest.param("a = <cursor>", "a =", id="before a word"),
+        pytest.param("def f():\n    <cursor>", "def f():\n   ", id="spaces, all but one"),
+        pytest.param("{\n\t\t<cursor>", "{\n\t", id="tabs, all but one"),
+        pytest.param("a = b<cursor>", "a = b", id="there is none"),
+        pytest.param("f()\n<cursor>", "f()\n", id="a line's end is no space"),
+        pytest.param("\n <cursor>", "\n ", id="a prompt is never blank"),
+    ],
+)
+def test_the_embedded_model_says_the_space_before_the_cursor_itself(drawn: str, sent: str) -> None:
+    local = Local().served("http://127.0.0.1:5", Secret(KEY), model_path="/m/SmolLM2.gguf")
+    prompt = asked(local, drawn)[1]["prompt"]
+    assert prompt.endswith(sent) if sent.strip() else prompt.strip()
+    assert asked(replace(LLAMA, infill=False), drawn)[1]["prompt"].endswith(drawn[:-8])
+
+
+@pytest.mark.parametrize(
     ("provider", "url", "sent"),
     [
         pytest.param(LLAMA, "http://h:1/", "http://h:1/infill", id="slash"),
