@@ -8,6 +8,7 @@ from lsp_completions.pipeline.balance import statement_width
 from lsp_completions.pipeline.brackets import CLOSERS, PARTNER, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import (
+    indent_of,
     is_blank_line,
     line_above,
     lines_below,
@@ -44,6 +45,7 @@ class Extent:
         self._continued = False
         self._lines: list[str] = []
         self._going_on = 0  # lines of a statement that was not at its end where the rules were
+        self._two_spaces = False  # a level, in a document that is indented with tabs
 
     def take(self, line: str) -> bool:
         """Look at one whole line, without its end. True when nothing after it is wanted."""
@@ -153,7 +155,7 @@ class Extent:
         context, language = self._context, self._context.language
         code = line.strip()
         at_cursor = self.kept == 0 and self._blank
-        width = width_of(context.line_prefix + line if at_cursor else line, context)
+        width = width_of(context.line_prefix + line, context) if at_cursor else self._width(line)
         closes = code[0] in CLOSERS
         ends_block = code.startswith(language.block_end or "\n") and width <= self._header
 
@@ -182,6 +184,23 @@ class Extent:
         else:
             is_inside = bool(self._stack) and not language.indent_sensitive
             self._keep_unless(width < self._header + (0 if is_inside else 1), line)
+
+    def _width(self, line: str) -> int:
+        """How far a line after the first is indented, where the document may be with tabs.
+
+        Spaces are taken for four a level, until a line would be outside of the block although
+        nothing has closed it, and is as deep as the cursor's if they are two.
+        """
+        context = self._context
+        width = width_of(line, context)
+        indent = indent_of(line)
+        depth = len(context.indent)
+        if not indent or indent.strip(" ") or context.indent != "\t" * depth or not depth:
+            return width
+        if "}" in context.language.block_end and len(indent) == 2 * depth:
+            is_outside = width <= self._header and not self._stack
+            self._two_spaces |= is_outside and line.strip()[0] not in CLOSERS
+        return 2 * width if self._two_spaces else width
 
     def _keep_unless(self, ended: object, line: str) -> None:
         if ended:

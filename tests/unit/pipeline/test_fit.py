@@ -405,6 +405,20 @@ INDENTATION = [
         id="spaces in a file of tabs",
     ),
     pytest.param(
+        "go",
+        "func f() {\n\tfor {\n\t\t<cursor>\n\t}\n}\n",
+        "g()\n    if h {\n      k()\n    }\n  }\n}\n",
+        "func f() {\n\tfor {\n\t\tg()\n\t\tif h {\n\t\t\tk()\n\t\t}\n\t}\n}\n",
+        id="two spaces a level in a file of tabs",
+    ),
+    pytest.param(
+        "java",
+        "class A {\n\tvoid f() {\n\t\t<cursor>\n\t}\n}\n",
+        "g();\n    }\n\n    void h() {\n",
+        "class A {\n\tvoid f() {\n\t\tg();\n\t}\n}\n",
+        id="four spaces a level in a file of tabs, to the end of the block",
+    ),
+    pytest.param(
         "python",
         "def f():\n    <cursor>\n",
         "if a:\n\t\treturn 1\n",
