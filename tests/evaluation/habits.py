@@ -65,7 +65,8 @@ class Habit:
         rest = edit.rest_after(text[:at])
         if rest is None or len(piece.strip()) < WORTH:
             return ""
-        return piece if rest.startswith(piece) or after == edit.made else ""
+        fits = rest.startswith(piece) and after.endswith(edit.after)
+        return piece if fits or after == edit.made else ""
 
 
 def matched(pattern: re.Pattern[str], text: str) -> str:
