@@ -67,6 +67,14 @@ def fence_with_line(hole: Hole, chance: Random) -> str | None:
     return f"```{hole.language}\n{said}\n```\n" if line.strip() else None
 
 
+def fence_with_lines_above(hole: Hole, chance: Random) -> str | None:
+    above = hole.before.rpartition("\n")[0].split("\n")[-chance.randrange(2, 5) :]
+    line = hole.before.rpartition("\n")[2]
+    if sum(map(str.isalnum, "".join(above))) < 12:
+        return None
+    return f"```{hole.language}\n" + "\n".join([*above, line + hole.text]) + "\n```\n"
+
+
 def chatter(hole: Hole, chance: Random) -> str | None:
     said = chance.choice(["Here is the completed code:", "Sure! Here's the missing part:"])
     more = "\n\nThis does what the code above needs, and nothing else."
@@ -111,6 +119,7 @@ NOISES: dict[str, Noise] = {
     "a special token and more": special_token,
     "in a fence": fence,
     "in a fence, with its line": fence_with_line,
+    "in a fence, with lines above": fence_with_lines_above,
     "a sentence and a fence": chatter,
     "a fence that closes, and a sentence": chatter_behind,
     "its line said again": echo,

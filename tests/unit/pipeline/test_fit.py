@@ -609,6 +609,27 @@ NOT_CODE = [
         "}, [<cursor>]\n", "```\n}, [a]\n```", "}, [a]\n", id="nothing but signs, in a fence"
     ),
     pytest.param(
+        "set a\nset b\nset <cursor>\n",
+        "```\nset a\nset b\nset c\n```\n",
+        "set a\nset b\nset c\n",
+        id="lines above that begin alike, in a fence",
+    ),
+    pytest.param(
+        "set a \\\n    --bee 1 \\\n    <cursor>\n",
+        "```\nset a \\\n    --bee 1 \\\n    --sea 2\n```\n",
+        "set a \\\n    --bee 1 \\\n    --sea 2\n",
+        id="lines above and the cursor's indentation, in a fence",
+    ),
+    pytest.param("x = 1<cursor>\n", "  ", "x = 1\n", id="nothing but space"),
+    pytest.param("x = <cursor>\n", "1   ", "x = 1\n", id="space at the end of the line"),
+    pytest.param("x: <cursor>int\n", "a[", "x: a[int\n", id="before a word"),
+    pytest.param(
+        "def f():\n    <cursor>\n",
+        "a = 1  \n\n    b = 2\t\n",
+        "def f():\n    a = 1\n\n    b = 2\n",
+        id="space at the ends of lines",
+    ),
+    pytest.param(
         "def f():<cursor>\n",
         "```python\ndef f():\n    return 1\n```\n",
         "def f():\n    return 1\n",
