@@ -30,21 +30,19 @@ from tests.support.at_work import (
 )
 from tests.support.llama_server import model_file
 from tests.support.neovim import Neovim, Version, executable, running_neovim
-from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
+from tests.support.sourcegraph import TOKEN, Answer, Exchange, StandIn, running_stand_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
 WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
-WITH_MENU = "menu config"
-
 
 class Setup(Enum):
     """A Neovim, and the lines of the README for its `init.lua`."""
 
-    BUILT_IN = (Version.V0_12, "config")
-    OWN = (Version.V0_11, "config for 0.11", "menu config for 0.11")
-    OWN_ON_0_12 = (Version.V0_12, "config for 0.11")
+    PLUGIN = (Version.V0_12, "config")
+    PLUGIN_ON_0_11 = (Version.V0_11, "config")
+    WITHOUT = (Version.V0_12, "without the plugin")
 
     @property
     def version(self) -> Version:
@@ -74,6 +72,7 @@ def setups(*chosen: Setup) -> pytest.MarkDecorator:
 
 
 EACH_SETUP = setups(*Setup)
+THE_PLUGIN = setups(Setup.PLUGIN, Setup.PLUGIN_ON_0_11)
 BLOCK = "(\n        items,\n        tax,\n    )"
 LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
@@ -105,19 +104,6 @@ class Editing:
     def wait_for_no_ghost(self) -> None:
         self.neovim.wait_for("no ghost text", lambda: not self.neovim.screen.ghost)
 
-    def take_menu_item(self, label: str) -> None:
-        """Ask for the completion menu, wait for the item, and take it."""
-        self.neovim.type("<C-x><C-o>")
-        self.neovim.wait_for(f"the menu item {label!r}", lambda: label in self._menu())
-        self.neovim.type("<C-n><C-y>")
-        self.neovim.wait_for("no menu", lambda: not self._menu())
-
-    def _menu(self) -> str:
-        """What is drawn of the completion menu."""
-        rows = self.neovim.screen.rows
-        drawn = ([cell.text for cell in row if "Pmenu" in cell.style.groups] for row in rows)
-        return "\n".join("".join(row).strip() for row in drawn if row)
-
     def saved(self) -> str:
         """Save; what is in the file then, with its line ends shown as `\\n` if all are right."""
         self.neovim.save()
@@ -147,10 +133,16 @@ class Opened:
 
 @contextmanager
 def opened(
-    path: Path, setup: Setup, script: Script | None, *, size: tuple[int, int] = (80, 20)
+    path: Path,
+    setup: Setup,
+    script: Script | None,
+    *,
+    size: tuple[int, int] = (80, 20),
+    before: str = "",
 ) -> Iterator[Opened]:
     """Neovim with a file, the server attached to it, and a model that says `script`.
 
+    `before` stands in `init.lua` before the lines of the README.
     At the end Neovim is told to leave, and then the server is gone too.
     """
     folder = Path(tempfile.mkdtemp(dir=path.parent.parent))
@@ -166,7 +158,7 @@ def opened(
             path,
             version=setup.version,
             home=home,
-            config=setup.lines,
+            config=before + setup.lines,
             environment=environment,
             size=size,
         ) as neovim:
@@ -194,9 +186,8 @@ class Desk:
         *,
         name: str = "work.py",
         line_end: str = "\n",
-        config: str | None = None,
     ) -> Iterator[Editing]:
-        """Neovim with `text` in a new file and no other; `config` names more lines of the README.
+        """Neovim with `text` in a new file and no other.
 
         Where something went wrong, the next test gets a new Neovim.
         """
@@ -209,7 +200,6 @@ class Desk:
             assert it.instance is not None
             it.instance.script = script
             it.neovim.lua("vim.cmd.edit(...)", str(path))
-            it.neovim.lua(f"vim.cmd('set completeopt&') {documented(config) if config else ''}")
             attached_servers(it.neovim)
             yield Editing(it.neovim, path, line_end, it.instance)
             it.neovim.type("<Esc>")
@@ -239,8 +229,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 def set_up(home: Path, *, model: str | None) -> None:
     """What the README says to copy, and which model to ask."""
     config = home / ".config"
-    for copied in ("lsp", "lua"):
-        shutil.copytree(FOLDER / copied, config / "nvim" / copied)
+    shutil.copytree(FOLDER / "lsp", config / "nvim" / "lsp")
+    package = home / ".local/share/nvim/site/pack/lsp-completions/opt/lsp-completions"
+    shutil.copytree(FOLDER, package)
     if model:
         (config / "lsp-completions").mkdir()
         (config / "lsp-completions" / "config.toml").write_text(f'model = "{model}"\n')
@@ -249,7 +240,7 @@ def set_up(home: Path, *, model: str | None) -> None:
 def documented(mark: str) -> str:
     """The lines that the README says to add to `init.lua`, by the comment before them."""
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    blocks = dict(re.findall(r"<!-- (.*?) -->\s*```lua\n(.*?)```", text, re.DOTALL))
+    blocks = dict(re.findall(r"<!-- ([^>]*) -->\s*```lua\n(.*?)```", text, re.DOTALL))
     return str(blocks[mark])
 
 
@@ -262,212 +253,60 @@ def attached_servers(neovim: Neovim) -> list[int]:
     return neovim.children()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A file, what is typed into it, what the model knows, and what is in the file at last."""
-
-    text: str
-    keys: str
-    knows: tuple[str, str]
-    ghost: str | None = None  # where it is not all that the model knows
-    saved: str
-    name: str = "work.py"
-
-
-ROWS = [
-    pytest.param(
-        Row(
-            text="def add(a, b):\n",
-            keys="Goretu",
-            knows=("    retu", "rn a + b"),
-            saved="def add(a, b):\n    return a + b\n",
-        ),
-        id="the rest of a line",
-    ),
-    pytest.param(
-        Row(
-            text="class Box:\n    def area(self):\n        pass\n",
-            keys="Gccif self.w <lt> 0:",
-            knows=("if self.w < 0:", '\n            raise ValueError("w")\n'),
-            ghost='            raise ValueError("w")',
-            saved=(
-                "class Box:\n    def area(self):\n"
-                '        if self.w < 0:\n            raise ValueError("w")\n'
-            ),
-        ),
-        id="a block in an indented line",
-    ),
-    pytest.param(
-        Row(
-            text="func area(w, h int) int {\n}\n",
-            keys="ggoif w <lt> 0 {",
-            knows=("\tif w < 0 {", "\n\t\treturn 0\n\t}\n"),
-            ghost="                return 0\n        }",
-            saved="func area(w, h int) int {\n\tif w < 0 {\n\t\treturn 0\n\t}\n}\n",
-            name="work.go",
-        ),
-        id="a block indented with tabs",
-    ),
-    pytest.param(
-        Row(
-            text="total = 1\nprint()\n",
-            keys="Gf)ito",
-            knows=("print(to", "tal)\n"),
-            ghost="tal",
-            saved="total = 1\nprint(total)\n",
-        ),
-        id="before a bracket that is already closed",
-    ),
-    pytest.param(
-        Row(
-            text="total = 1\nprint()\n",
-            keys="Gf)ito",
-            knows=("print(to", "tal, end='')\n"),
-            ghost="tal, end=''",
-            saved="total = 1\nprint(total, end='')\n",
-        ),
-        id="several arguments before a bracket that is already closed",
-    ),
-    pytest.param(
-        Row(
-            text='face = "😀🎉"  # é\n',
-            keys="GA, then 👍🏽 ",
-            knows=("# é, then 👍🏽 ", "and no more"),
-            saved='face = "😀🎉"  # é, then 👍🏽 and no more\n',
-        ),
-        id="after an emoji",
-    ),
-]
+@THE_PLUGIN
+def test_nothing_is_bound_that_was_bound(tmp_path: Path, setup: Setup) -> None:
+    path = written(tmp_path / "work" / "work.py", "def add(a, b):\n")
+    mine = "vim.keymap.set('i', '<Tab>', 'mine')\n"
+    with opened(path, setup, continues("    re", "turn"), before=mine) as it:
+        it.neovim.type("Gore")
+        it.neovim.wait_for_ghost("turn")
+        it.neovim.type("<Tab>")
+        it.neovim.wait_for("my key", lambda: "remine" in it.neovim.screen.text)
+        it.neovim.type("<Esc>")
+        it.neovim.lua("vim.cmd('checkhealth lsp_completions')")
+        report = "\n".join(it.neovim.call("nvim_buf_get_lines", 0, 0, -1, False))
+        assert "accept: <Tab> was bound already: mine" in report
+        assert "dismiss: <C-]>" in report
+        assert "ERROR" not in report
 
 
-@EACH_SETUP
-@LINE_ENDS
-@pytest.mark.parametrize("row", ROWS)
-def test_ghost_text_is_seen_and_taken(desk: Desk, setup: Setup, row: Row, line_end: str) -> None:
-    with desk.editing(
-        setup, continues(*row.knows), row.text, name=row.name, line_end=line_end
-    ) as person:
-        person.neovim.type(row.keys)
-        person.take_ghost(row.knows[1] if row.ghost is None else row.ghost)
-        assert person.saved() == row.saved
+@setups(Setup.WITHOUT)
+class TestWithoutThePlugin:
+    """The lines of the README that do without it."""
+
+    def test_typed_through_and_taken_back(self, desk: Desk, setup: Setup) -> None:
+        knows = continues("    re", "turn a + b")
+        with desk.editing(setup, knows, "def add(a, b):\n") as person:
+            person.neovim.type("Gore")
+            person.neovim.wait_for_ghost("turn a + b")
+            person.neovim.type("turn<Tab>")
+            person.wait_for_no_ghost()
+            assert person.saved() == "def add(a, b):\n    return a + b\n"
+            person.neovim.type("u")
+            assert person.saved() == "def add(a, b):\n    return\n"
+
+    def test_in_place_of_the_rest_of_the_line(self, desk: Desk, setup: Setup) -> None:
+        knows = continues("print(t", "otal) or total")
+        with desk.editing(setup, knows, "total = 1\nprint()\n") as person:
+            person.neovim.type("Gf)it")
+            person.neovim.wait_for_ghost("otal) or total")
+            person.neovim.type("o<Tab>")
+            person.wait_for_no_ghost()
+            assert person.saved() == "total = 1\nprint(total) or total\n"
 
 
-@setups(Setup.BUILT_IN)
-def test_a_key_switches_suggestions_for_a_kind_of_file(desk: Desk, setup: Setup) -> None:
-    knows = continues("    if a", " > b:\n        return a\n")
-    with desk.editing(setup, knows, "def most(a, b):\n", config="toggle") as person:
-        neovim = person.neovim
-        neovim.lua("vim.notify = function(message) vim.g.notified = message end")
-
-        def told(sentence: str) -> None:
-            neovim.wait_for(sentence, lambda: neovim.lua("return vim.g.notified") == sentence)
-
-        neovim.type("\\c")
-        told("Suggestions off")
-        neovim.type("\\c")
-        told("Suggestions on")
-        neovim.type("Goif a")
-        person.take_ghost(" > b:\n        return a")
-
-
-@EACH_SETUP
-@LINE_ENDS
-def test_one_undo_takes_the_suggestion_back(desk: Desk, setup: Setup, line_end: str) -> None:
-    knows = continues("    if a", " > b:\n        return a\n")
-    with desk.editing(setup, knows, "def most(a, b):\n", line_end=line_end) as person:
-        person.neovim.type("Goif a")
-        person.take_ghost(" > b:\n        return a")
-        assert person.saved() == "def most(a, b):\n    if a > b:\n        return a\n"
-        person.neovim.type("u")
-        assert person.saved() == "def most(a, b):\n    if a\n"
-        person.neovim.type("u")
-        assert person.saved() == "def most(a, b):\n"
-
-
-@EACH_SETUP
-@LINE_ENDS
-def test_a_menu_item_of_several_lines_in_an_indented_line(
-    desk: Desk, setup: Setup, line_end: str
-) -> None:
-    text = "class Box:\n    def area(self):\n        pass\n"
-    knows = continues("for side in self", '.sides:\n            cost = f"${side}"\n')
-    with desk.editing(setup, knows, text, line_end=line_end, config=WITH_MENU) as person:
-        person.neovim.type("Gccfor side in self")
-        person.take_menu_item("self.sides: …")
-        assert person.saved() == (
-            "class Box:\n    def area(self):\n"
-            '        for side in self.sides:\n            cost = f"${side}"\n'
-        )
-
-
-@setups(Setup.BUILT_IN, Setup.OWN_ON_0_12)
+@setups(Setup.PLUGIN, Setup.WITHOUT)
 def test_a_single_item_is_inserted_without_a_menu(desk: Desk, setup: Setup) -> None:
     knows = continues("    if a", "ll(items):\n        return 1\n")
     with desk.editing(setup, knows, "def some(items):\n") as person:
-        person.neovim.type("Goif a<C-x><C-o>")
+        person.neovim.type("Goif a")
+        # By then the server knows that the file may be sent, and is quick enough for a menu.
+        person.neovim.wait_for_ghost("ll(items):\n        return 1")
+        person.neovim.type("<C-x><C-o>")
         shown = "all(items): …"
         person.neovim.wait_for("the item", lambda: shown in person.neovim.screen.text)
         person.neovim.type(" or 2")
         assert person.saved() == "def some(items):\n    if all(items):\n        return 1 or 2\n"
-
-
-@EACH_SETUP
-def test_a_menu_item_of_one_line(desk: Desk, setup: Setup) -> None:
-    knows = continues("retu", "rn a + b")
-    with desk.editing(setup, knows, "def add(a, b):\n", config=WITH_MENU) as person:
-        person.neovim.type("Goretu")
-        person.take_menu_item("return a + b")
-        assert person.saved() == "def add(a, b):\n    return a + b\n"
-
-
-@EACH_SETUP
-@pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(
-            Row(
-                text="def add(a, b):\n",
-                keys="Gore",
-                knows=("    re", "turn a + b"),
-                saved="def add(a, b):\n    return a + b\n",
-            ),
-            id="at the end of a line",
-        ),
-        pytest.param(
-            Row(
-                text="total = 1\nprint()\n",
-                keys="Gf)it",
-                knows=("print(t", "otal) or total"),
-                saved="total = 1\nprint(total) or total\n",
-            ),
-            id="where the rest of the line is replaced",
-        ),
-    ],
-)
-class TestTypedThrough:
-    """Some of the suggestion is typed by hand, then the rest is taken."""
-
-    def test_while_the_model_is_slow(self, desk: Desk, setup: Setup, row: Row) -> None:
-        start, rest = row.knows
-        gate = Gate()
-        with desk.editing(setup, continues(start, rest, gate=gate), row.text) as person:
-            person.neovim.type(row.keys)
-            person.neovim.wait_for_ghost(rest)
-            person.neovim.type(rest[:3] + "<Tab>")
-            person.wait_for_no_ghost()
-            assert person.saved() == row.saved
-            gate.open()
-
-    def test_at_leisure(self, desk: Desk, setup: Setup, row: Row) -> None:
-        start, rest = row.knows
-        with desk.editing(setup, continues(start, rest), row.text) as person:
-            person.neovim.type(row.keys)
-            person.neovim.wait_for_ghost(rest)
-            for typed in range(1, 4):
-                person.neovim.type(rest[typed - 1])
-                person.neovim.wait_for_ghost(rest[typed:])
-            person.take_ghost(rest[3:])
-            assert person.saved() == row.saved
 
 
 class TestAtHumanSpeed:
@@ -476,7 +315,7 @@ class TestAtHumanSpeed:
     TEXT = "def sum_of(items):\n    tax = 1\n"
     WORD = "calculate_totals"
 
-    @EACH_SETUP
+    @THE_PLUGIN
     @LINE_ENDS
     @pytest.mark.parametrize(
         "more", [pytest.param("(items)", id="one line"), pytest.param(BLOCK, id="several lines")]
@@ -503,7 +342,7 @@ class TestAtHumanSpeed:
             person.take_ghost(says[len(self.WORD) :])
             assert person.saved() == f"{self.TEXT}    {says}\n"
 
-    @EACH_SETUP
+    @THE_PLUGIN
     def test_what_is_typed_differs_from_the_suggestion(self, desk: Desk, setup: Setup) -> None:
         first = continues("    ", f"{self.WORD}(items)", delay=THINKS)
         second = continues("    calcium", "_in(items)", delay=THINKS)
@@ -519,15 +358,13 @@ class TestAtHumanSpeed:
             person.neovim.wait_for_ghost("ulate_totals(items)")
             for key in "ium":
                 person.neovim.type(key, pace=HUMAN)
-                # Neovim's own shows the old one until the next is there.
-                if setup is not Setup.BUILT_IN:
-                    person.sees_nothing_but("_in(items)")
+                person.sees_nothing_but("_in(items)")
             person.take_ghost("_in(items)")
             print(f"{len(person.instance.completions) - asked} requests")
             assert person.saved() == f"{self.TEXT}    calcium_in(items)\n"
 
 
-@EACH_SETUP
+@THE_PLUGIN
 def test_a_suggestion_out_of_date_is_not_taken(desk: Desk, setup: Setup) -> None:
     with desk.editing(setup, continues("    re", "turn a + b"), "def add(a, b):\n") as person:
         person.neovim.type("Gore")
@@ -537,7 +374,7 @@ def test_a_suggestion_out_of_date_is_not_taken(desk: Desk, setup: Setup) -> None
         assert person.saved().rstrip() == "def add(a, b):\n    repeat"
 
 
-@EACH_SETUP
+@THE_PLUGIN
 def test_tab_is_a_tab_where_nothing_is_suggested(desk: Desk, setup: Setup) -> None:
     with desk.editing(setup, continues("never typed", "!"), "all:\n", name="Makefile") as person:
         person.neovim.type("Go<C-u><Tab>echo")
@@ -557,7 +394,7 @@ def windows(neovim: Neovim) -> int:
     return len(neovim.call("nvim_list_wins"))
 
 
-@EACH_SETUP
+@THE_PLUGIN
 def test_messages_stand_one_below_the_other_and_stop_nobody(desk: Desk, setup: Setup) -> None:
     first, second = "The first message " * 9, "The second message\nhas lines " * 4
     with desk.editing(setup, continues("never typed", "!"), "") as person:
@@ -584,7 +421,7 @@ def test_messages_stand_one_below_the_other_and_stop_nobody(desk: Desk, setup: S
         assert neovim.lua("return { vim.o.messagesopt, vim.o.more }") == options
 
 
-@EACH_SETUP
+@THE_PLUGIN
 def test_a_message_that_was_closed_does_not_return(desk: Desk, setup: Setup) -> None:
     with desk.editing(setup, continues("never typed", "!"), "") as person:
         say(person.neovim, "<1>")
@@ -603,7 +440,7 @@ def colours(neovim: Neovim, group: str) -> dict[str, Any]:
     return dict(neovim.lua(query, group))
 
 
-@EACH_SETUP
+@THE_PLUGIN
 @pytest.mark.parametrize(
     ("commands", "colour"),
     [
@@ -637,7 +474,7 @@ def test_ghost_text_is_dim_without_true_colour(
             assert hint["fg"] == base["fg"]
 
 
-@setups(Setup.BUILT_IN)
+@setups(Setup.PLUGIN)
 def test_a_picture_for_people(tmp_path: Path, setup: Setup) -> None:
     text = """from dataclasses import dataclass
 
@@ -669,7 +506,7 @@ class Item:
             image.save(PICTURE, optimize=True)
 
 
-@setups(Setup.BUILT_IN)
+@setups(Setup.PLUGIN)
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_the_server_leaves_with_a_killed_editor(tmp_path: Path, setup: Setup) -> None:
     path = written(tmp_path / "work" / "work.py", "def add(a, b):\n")
@@ -679,7 +516,7 @@ def test_the_server_leaves_with_a_killed_editor(tmp_path: Path, setup: Setup) ->
         wait_until_gone(servers)
 
 
-@setups(Setup.BUILT_IN, Setup.OWN)
+@setups(Setup.PLUGIN, Setup.PLUGIN_ON_0_11)
 def test_without_an_account_the_embedded_model_suggests(tmp_path: Path, setup: Setup) -> None:
     model_file()
     text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n"

@@ -1,6 +1,7 @@
-"""The ghost text of `ghost.lua`: what it draws, asks and inserts, whatever a server may answer.
+"""The plugin's ghost text: what it draws, asks and inserts, whatever a server may answer.
 
-The server is a few lines of Lua inside Neovim, which says what it is told to.
+Neovim 0.11 has none of its own; on 0.12 it is drawn by Neovim's own module, mended. The server is
+a few lines of Lua inside Neovim, which says what it is told to.
 """
 
 import shutil
@@ -17,7 +18,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 
 CONFIG = """
 vim.o.laststatus = 0
-ghost = require('lsp_completions.ghost')
+ghost = {engine}
 local function keys()
   local keymap = vim.list_extend(vim.api.nvim_get_keymap('i'), vim.api.nvim_get_keymap('n'))
   return vim.tbl_map(function(map) return map.mode .. map.lhs end, keymap)
@@ -25,7 +26,7 @@ end
 local before = keys()
 ghost.enable()
 has_bound_none = vim.deep_equal(keys(), before)
-vim.keymap.set('i', '<C-a>', '<C-g>u<Cmd>lua ghost.accept()<CR><C-g>u')
+vim.keymap.set('i', '<C-a>', '<C-g>u<Cmd>lua ghost.accept("all")<CR><C-g>u')
 
 function serve(encoding, line, row, column, item)
   log, answer = {}, item
@@ -70,32 +71,41 @@ end
 """
 
 
-def versions() -> list[object]:
+OWN = "require('lsp_completions.ghost')"
+BUILT_IN = "assert(require('lsp_completions.builtin').adopt())"
+
+
+def engines() -> list[object]:
     return [
         pytest.param(
-            version,
-            id=version.name,
+            (version, engine),
+            id=f"{version.name}-{name}",
             marks=pytest.mark.skipif(
                 executable(version) is None,
                 reason=f"needs the Neovim that {version.value[0]} names",
             ),
         )
-        for version in Version
+        for version, engine, name in (
+            (Version.V0_11, OWN, "own"),
+            (Version.V0_12, OWN, "own"),
+            (Version.V0_12, BUILT_IN, "built in"),
+        )
     ]
 
 
-@pytest.fixture(scope="module", params=versions())
+@pytest.fixture(scope="module", params=engines())
 def neovim(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Neovim]:
     """One Neovim for all that follows; `open_at` starts anew."""
+    version, engine = request.param
     home = tmp_path_factory.mktemp("home")
     shutil.copytree(FOLDER / "lua", home / ".config" / "nvim" / "lua")
     with running_neovim(
         home / "empty.txt",
-        version=request.param,
+        version=version,
         home=home,
-        config=CONFIG,
+        config=CONFIG.replace("{engine}", engine),
         environment={},
         size=(60, 12),
     ) as neovim:
@@ -273,6 +283,7 @@ def test_it_looks_as_it_will_be(neovim: Neovim, row: Row) -> None:
     open_at(neovim, row.text, {"items": [row.item]}, encoding=row.encoding)
     neovim.wait_for_ghost(row.ghost)
     shown(neovim, *row.rows)
+    neovim.lua("answer = 'never'")
     neovim.type("<C-a>")
     neovim.wait_for("no ghost text", lambda: not neovim.screen.ghost)
     line, column = neovim.call("nvim_win_get_cursor", 0)
@@ -324,7 +335,7 @@ def test_leaving_insert_mode_hides_it(neovim: Neovim) -> None:
     neovim.wait_for_ghost("1")
     neovim.type("<Esc>")
     neovim.wait_for_ghost("")
-    assert not neovim.lua("return ghost.visible()")
+    assert neovim.lua("return ghost.current() == nil")
 
 
 def test_another_buffer_does_not_show_it(neovim: Neovim) -> None:
@@ -360,6 +371,82 @@ def test_what_came_for_less_text_is_shown_if_it_fits(neovim: Neovim) -> None:
     neovim.wait_for_ghost("e")
     neovim.type("e")
     neovim.wait_for("a question once all is typed", lambda: len(log(neovim, INLINE)) == count + 1)
+
+
+def test_the_next_and_the_previous(neovim: Neovim) -> None:
+    items = [item("one", 4, 4), item("two\nlines", 4, 4), item("three", 4, 4)]
+    open_at(neovim, "x = |", items)
+    neovim.wait_for_ghost("one")
+    for count, ghost, hint in (
+        (1, "two\nlines", "(2/3)"),
+        (1, "three", "(3/3)"),
+        (1, "one", "(1/3)"),
+        (-1, "three", "(3/3)"),
+    ):
+        neovim.lua("ghost.select(...)", count)
+        assert hint in neovim.wait_for_ghost(ghost).text
+    neovim.lua("answer = 'never'")
+    neovim.type("<C-a>")
+    neovim.wait_for_ghost("")
+    assert text(neovim) == "x = three"
+
+
+def test_whoever_wants_another_and_has_one_asks_for_more(neovim: Neovim) -> None:
+    open_at(neovim, "x = |", [item("one", 4, 4)])
+    neovim.wait_for_ghost("one")
+    neovim.lua("answer = { ... }", item("one", 4, 4), item("two", 4, 4))
+    neovim.lua("ghost.ask(true, 2)")
+    neovim.wait_for_ghost("two")
+    assert log(neovim, INLINE)[-1][1]["context"] == {"triggerKind": 1}
+    neovim.lua("answer = { ... }", item("one", 4, 4))
+    neovim.lua("ghost.ask(true, 2)")
+    neovim.wait_for_ghost("one")
+
+
+def test_the_server_hears_what_is_shown_and_what_was_accepted_of_it(neovim: Neovim) -> None:
+    command = {"title": "taken", "command": "taken", "arguments": [7]}
+    open_at(neovim, "x = |", [{**item("é😀 (a,\n  b) ", 4, 4), "command": command}])
+    neovim.wait_for_ghost("é😀 (a,\n  b) ")
+    neovim.lua("answer = 'never'")
+    accepted = []
+    for part, after in (
+        ("word", "x = é😀"),
+        ("word", "x = é😀 ("),
+        ("line", "x = é😀 (a,\n  "),
+        ("word", "x = é😀 (a,\n  b"),
+        ("line", "x = é😀 (a,\n  b) "),
+    ):
+        neovim.lua("ghost.accept(...)", part)
+        assert text(neovim) == after
+        *_, report = log(neovim, "textDocument/didPartiallyAcceptCompletion")
+        accepted.append(report[1]["acceptedLength"])
+        assert report[1]["item"]["command"]["arguments"] == [7]
+    assert accepted == [3, 5, 10, 11, 13]
+    neovim.wait_for_ghost("")
+    assert len(log(neovim, "textDocument/didShowCompletion")) == 1
+    assert not log(neovim, "workspace/executeCommand")
+
+
+def test_the_rest_of_the_line_stays_behind_a_part(neovim: Neovim) -> None:
+    open_at(neovim, "f(|) + x", [item("a,\n  b)", 2, 3)])
+    neovim.wait_for_ghost("a,\n  b)")
+    neovim.lua("answer = 'never'")
+    neovim.lua("ghost.accept('line')")
+    assert text(neovim) == "f(a,\n  ) + x"
+    neovim.wait_for_ghost("b)")
+    neovim.type("<C-a>")
+    neovim.wait_for_ghost("")
+    assert text(neovim) == "f(a,\n  b) + x"
+
+
+def test_it_stays_away_once_dismissed(neovim: Neovim) -> None:
+    open_at(neovim, "x = |", [item("one", 4, 4)])
+    neovim.wait_for_ghost("one")
+    neovim.lua("ghost.dismiss()")
+    neovim.wait_for_ghost("")
+    assert neovim.lua("return ghost.current() == nil")
+    neovim.type(" ")
+    neovim.wait_for("a question", lambda: len(log(neovim, INLINE)) == 2)
 
 
 def test_one_undo_takes_it_back_and_nothing_else(neovim: Neovim) -> None:

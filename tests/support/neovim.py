@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -366,7 +366,8 @@ def running_neovim(
             _kill_group(process)
         process.wait()
         reader.join(10)
-        _pipe(process.stdin).close()
+        with suppress(BrokenPipeError):
+            _pipe(process.stdin).close()
         _pipe(process.stdout).close()
 
 

@@ -2,8 +2,18 @@
 -- On the runtime path, `vim.lsp.enable('lsp_completions')` starts the server for every kind of file.
 
 -- What the server has to say is kept for `:messages`. Drawn on the command line, a sentence longer
--- than the line would wait for <Enter> while you type.
+-- than the line would wait for <Enter> while you type. Neovim may take other events meanwhile, and
+-- would drop a completion menu that comes then: so not in insert mode.
 local function keep(text)
+  if vim.api.nvim_get_mode().mode:match('^i') then
+    vim.api.nvim_create_autocmd('InsertLeave', {
+      once = true,
+      callback = vim.schedule_wrap(function()
+        keep(text)
+      end),
+    })
+    return
+  end
   local before = { messagesopt = vim.o.messagesopt, more = vim.o.more }
   vim.o.messagesopt, vim.o.more = before.messagesopt:gsub('hit%-enter', 'wait:0'), false
   vim.api.nvim_echo({ { text } }, true, {})

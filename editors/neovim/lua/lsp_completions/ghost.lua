@@ -1,53 +1,34 @@
--- Ghost text for Neovim 0.11, which has none of its own; on 0.12 it can stand in for the built-in.
--- It shows what the server `lsp_completions` suggests, and binds no key: see README.md for that.
+-- Ghost text for a Neovim that has none of its own, such as 0.11: when to ask, and what is shown.
+
+local suggestion = require('lsp_completions.suggestion')
 
 local M = {}
 
-local METHOD = 'textDocument/inlineCompletion'
 local PAUSE = 200 -- ms without a key before it asks, as in Neovim 0.12
 
-local namespace = vim.api.nvim_create_namespace('lsp_completions.ghost')
 local timer = assert(vim.uv.new_timer())
 local asked -- the request that has no answer yet: client, id
-local shown -- the suggestion: row, the line before and after it, text, how much of `after` it replaces
+local found, index = {}, 1 -- what was suggested, and which of it is shown
+local drawn -- the buffer it is drawn in
 
---- What typing has left of the suggestion, and the cursor's column; nothing where it does not fit.
-local function rest()
-  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
-  if shown and shown.row == row - 1 and #shown.before <= column then
-    local line = vim.api.nvim_get_current_line()
-    local typed = line:sub(#shown.before + 1, column)
-    local fits = line == shown.before .. typed .. shown.after and vim.startswith(shown.text, typed)
-    if fits and typed ~= shown.text then
-      return shown.text:sub(#typed + 1), column
-    end
+--- The suggestion that is shown; nothing where none fits what was typed.
+function M.current()
+  return suggestion.rest(found[index]) and found[index]
+end
+
+local function draw(hint)
+  if drawn then
+    suggestion.clear(drawn)
+    drawn = nil
+  end
+  if found[index] and vim.fn.pumvisible() == 0 and suggestion.draw(found[index], hint) then
+    drawn = found[index].buffer
   end
 end
 
-local function draw()
-  vim.api.nvim_buf_clear_namespace(0, namespace, 0, -1)
-  local text, column = rest()
-  if not text then
-    return
-  end
-  local lines = vim.tbl_map(function(line)
-    return { { line, 'ComplHint' } }
-  end, vim.split(text, '\n'))
-  local kept = shown.after:sub(shown.replaced + 1)
-  local covers = shown.replaced > 0 or (#lines > 1 and kept ~= '')
-  if covers then
-    -- What follows the cursor is drawn over, and what stays of it again where it will stand.
-    table.insert(lines[#lines], { kept })
-    table.insert(lines[1], { (' '):rep(vim.fn.strdisplaywidth(shown.after)) })
-  end
-  vim.api.nvim_buf_set_extmark(0, namespace, shown.row, column, {
-    virt_text = lines[1],
-    virt_text_pos = covers and 'overlay' or 'inline',
-    virt_lines = vim.list_slice(lines, 2),
-    -- On top of the line the cursor's line keeps its colour only so; beside a bracket that is
-    -- highlighted as the cursor's match, ghost text would look like it.
-    hl_mode = covers and 'combine' or 'replace',
-  })
+local function show(suggestions)
+  found, index = suggestions, 1
+  draw()
 end
 
 local function cancel()
@@ -60,68 +41,63 @@ end
 local function stop()
   timer:stop()
   cancel()
-  shown = nil
-  draw()
+  show({})
 end
 
-local function ask()
+local function client()
+  return vim.lsp.get_clients({ bufnr = 0, name = 'lsp_completions' })[1]
+end
+
+--- Ask for suggestions at the cursor, and show the first, or the one `chosen` by its number.
+function M.ask(by_hand, chosen)
+  timer:stop()
   cancel()
-  local buffer = vim.api.nvim_get_current_buf()
-  local client = vim.lsp.get_clients({ bufnr = buffer, name = 'lsp_completions' })[1]
-  local wanted = vim.api.nvim_get_mode().mode == 'i' and vim.b.lsp_completions ~= false
-  if not client or not wanted or rest() then
-    return -- what is shown stays as long as it fits
-  end
-  local line, column = vim.api.nvim_get_current_line(), vim.api.nvim_win_get_cursor(0)[2]
-  local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
-  params.context = { triggerKind = 2 } -- nobody pressed a key for it
-  local request = { client = client }
-  asked = request
-  -- The buffer by its number: for 0, what was typed last would not be sent first.
-  _, request.id = client:request(METHOD, params, function(_, result)
-    if request ~= asked then
-      return
-    end
-    asked, shown = nil, nil
-    local item = result and (result.items or result)[1]
-    if item then
-      local range = item.range or { start = params.position, ['end'] = params.position }
-      local function byte(place)
-        return vim.str_byteindex(line, client.offset_encoding, place.character, false)
+  local to = client()
+  local typing = vim.api.nvim_get_mode().mode:match('^i')
+  if to and typing and suggestion.wanted(vim.api.nvim_get_current_buf()) then
+    local request = { client = to }
+    asked = request
+    request.id = suggestion.ask(to, by_hand, function(suggestions)
+      if request == asked then
+        asked = nil
+        show(suggestions)
+        if chosen and #found > 1 then
+          M.select(chosen - 1)
+        end
       end
-      shown = {
-        row = params.position.line,
-        before = line:sub(1, byte(range.start)),
-        after = line:sub(column + 1),
-        replaced = byte(range['end']) - column,
-        text = item.insertText,
-        accepted = function()
-          return item.command and client:exec_cmd(item.command, { bufnr = buffer })
-        end,
-      }
-    end
-    draw()
-  end, buffer)
-end
-
---- Whether a suggestion is shown.
-function M.visible()
-  return rest() ~= nil
-end
-
---- Put the suggestion into the text.
-function M.accept()
-  local suggestion, text, column = shown, rest()
-  if text then
-    stop()
-    local row, lines = suggestion.row, vim.split(text, '\n')
-    vim.api.nvim_buf_set_text(0, row, column, row, column + suggestion.replaced, lines)
-    vim.api.nvim_win_set_cursor(0, { row + #lines, (#lines == 1 and column or 0) + #lines[#lines] })
-    suggestion.accepted()
+    end)
   end
 end
 
---- Show suggestions while typing, or with `false` no more; `vim.b.lsp_completions = false` spares a buffer.
+--- Show the one that is `count` further down the list, from the last to the first.
+function M.select(count)
+  if M.current() then
+    index = (index - 1 + count) % #found + 1
+    draw(#found > 1 and (' (%d/%d)'):format(index, #found) or nil)
+  end
+end
+
+--- How many there are to choose from.
+function M.count()
+  return #found
+end
+
+--- Show none until more is typed.
+M.dismiss = stop
+
+--- Put the one that is shown into the text, or a part of it.
+---@param part 'all'|'word'|'line'
+function M.accept(part)
+  local current = M.current()
+  if current and suggestion.take(current, part) then
+    stop()
+    M.ask(false) -- the server has been told, and may have the next one ready
+  else
+    draw()
+  end
+end
+
+--- Show suggestions while typing, or with `false` no more.
 function M.enable(on)
   local group = vim.api.nvim_create_augroup('lsp_completions.ghost', { clear = true })
   stop()
@@ -129,14 +105,23 @@ function M.enable(on)
     return
   end
   vim.api.nvim_set_hl(0, 'ComplHint', { link = 'NonText', default = true })
+  vim.api.nvim_set_hl(0, 'ComplHintMore', { link = 'MoreMsg', default = true })
   -- Where ghost text is announced, the server leaves the menu to other servers.
   local announced = { textDocument = { inlineCompletion = { dynamicRegistration = false } } }
   vim.lsp.config('lsp_completions', { capabilities = announced })
   local function follow()
     draw()
-    timer:start(PAUSE, 0, vim.schedule_wrap(ask))
+    timer:start(
+      PAUSE,
+      0,
+      vim.schedule_wrap(function()
+        if not M.current() then -- what is shown stays as long as it fits
+          M.ask(false)
+        end
+      end)
+    )
   end
-  local typing = { 'InsertEnter', 'TextChangedI', 'CursorMovedI', 'CompleteDone' }
+  local typing = { 'InsertEnter', 'TextChangedI', 'CursorMovedI', 'CompleteDone', 'LspAttach' }
   vim.api.nvim_create_autocmd(typing, { group = group, callback = follow })
   local over = { 'InsertLeave', 'BufLeave', 'CompleteChanged' }
   vim.api.nvim_create_autocmd(over, { group = group, callback = stop })
