@@ -26,7 +26,7 @@ class Grammar:
     make_parser: Callable[[], "Parser"] = field(repr=False)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def tree_of(text: str, grammar: Grammar) -> "Tree | None":
     """The tree of a text; `None` where it would take too long."""
     source = text.translate(_NO_NULLS) if "\0" in text else text

@@ -170,11 +170,9 @@ def _is_string(node: "Node") -> bool:
     return node.is_named and _STRING.search(node.type) is not None
 
 
-# Where it knows strings and comments that a scanner does not: code in strings and text in markup,
-# strings that begin above the window. Elsewhere the scanner is right as often, or more often.
-_TELLS_BETTER = frozenset(
-    "python shellscript html php lua javascript javascriptreact typescriptreact".split()
-)
+# Where it knows strings and comments that a scanner does not: code in strings and words in markup,
+# strings that begin above the window. Elsewhere the scanner was right as often, or more often.
+_TELLS_BETTER = frozenset("python shellscript html javascriptreact typescriptreact".split())
 _TOO_MANY_FAULTS = 8  # more than an unfinished line makes
 _COMMENT_ENDS = ("*/", "-->", "]]", "--}}", "\n")
 _STRING = re.compile(r"string|char_literal|character_literal|rune_literal|heredoc|regex|quoted")

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from lsp_completions.errors import CompletionsError
 from lsp_completions.local_model import files
-from tests.evaluation import brackets, corpora, overrun, real_model, retrieval
+from tests.evaluation import brackets, corpora, overrun, real_model, retrieval, syntax
 from tests.evaluation.editors import EDITORS
 from tests.evaluation.edits import LANGUAGES, real, words_of, written
 from tests.evaluation.history import sittings_of
@@ -82,6 +82,13 @@ def main() -> None:
     for each in (holes, pairs):
         each.add_argument("--grammars", action="store_true", help="with the extra `syntax`")
 
+    parsed = what.add_parser("syntax", help="see what grammars add, and what they cost")
+    parsed.set_defaults(run=run_syntax)
+    parsed.add_argument(
+        "--code", action="append", type=Path, metavar="DIR", help="code of yours, in folders"
+    )
+    parsed.add_argument("--files", type=int, default=20, help="of each language")
+
     lines = what.add_parser(
         "retrieval", help="see how much of what defines an answer the excerpts show"
     )
@@ -148,6 +155,12 @@ def run_overrun(arguments: argparse.Namespace) -> Iterable[str]:
     wrong = [trial for trial in found if not trial.exact]
     some = Random(arguments.seed).sample(wrong, min(arguments.failures, len(wrong)))
     yield from map(overrun.shown, some)
+
+
+def run_syntax(arguments: argparse.Namespace) -> Iterable[str]:
+    if arguments.code:
+        return syntax.tables(corpora.code_in(arguments.code, files=arguments.files))
+    return syntax.tables([*corpora.own_code(), *corpora.installed_code(files=arguments.files)])
 
 
 def run_brackets(arguments: argparse.Namespace) -> Iterable[str]:

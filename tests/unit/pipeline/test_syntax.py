@@ -32,16 +32,14 @@ ABOVE = "".join(f"name_{n} = {n}\n" for n in range(400))  # more than the window
             "python", 'def f():\n    """Say\n    so <cursor>', Kind.STRING, id="several lines"
         ),
         pytest.param("python", 'x = "a"; y<cursor>', Kind.CODE, id="after a string"),
-        pytest.param("javascript", "a(`b ${c<cursor>", Kind.CODE, id="code in a template"),
-        pytest.param("javascript", "a(`b\n c<cursor>", Kind.STRING, id="a template"),
-        pytest.param("javascript", "/* a\n it's <cursor>", Kind.COMMENT, id="a block comment"),
-        pytest.param("javascript", "/* a */ b<cursor>", Kind.CODE, id="after a block comment"),
+        pytest.param("jsx", "a(`b ${c<cursor>", Kind.CODE, id="code in a template"),
+        pytest.param("jsx", "a(`b\n c<cursor>", Kind.STRING, id="a template"),
+        pytest.param("jsx", "/* a\n it's <cursor>", Kind.COMMENT, id="a block comment"),
+        pytest.param("jsx", "/* a */ b<cursor>", Kind.CODE, id="after a block comment"),
         pytest.param("jsx", "x = <p>Don't <cursor></p>", Kind.CODE, id="words between tags"),
         pytest.param("html", "<p>Don't <cursor></p>", Kind.CODE, id="words in HTML"),
         pytest.param("html", "<!-- a <cursor>", Kind.COMMENT, id="a comment in HTML"),
         pytest.param("shellscript", "echo ${#a}<cursor>", Kind.CODE, id="no comment in a shell"),
-        pytest.param("lua", "-- a (<cursor>", Kind.COMMENT, id="a comment in Lua"),
-        pytest.param("php", "<?php\n$a = 'b <cursor>", Kind.STRING, id="a string in PHP"),
     ],
 )
 def test_what_the_cursor_stands_in(language: str, drawn: str, kind: Kind) -> None:
