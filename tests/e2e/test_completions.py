@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.cursor import cursor
+from tests.support.grammars import NEEDED
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import (
     CUT,
@@ -694,3 +695,18 @@ def test_a_document_excluded_meanwhile_gets_nothing_and_its_stream_is_hung_up_on
     assert neovim.client.take(request)["result"] == {"items": []}
     neovim.instance.wait_until(lambda: not neovim.instance.streaming)
     neovim.client.notify("workspace/didChangeConfiguration", {"settings": {"lspCompletions": {}}})
+
+
+@NEEDED
+def test_grammars_are_loaded_when_documents_are_opened(neovim: Editor) -> None:
+    drawn = "class A {\n  void f() {\n    <cursor>\n    b();\n  }\n}\n"
+    whole = "Gson gson =\n        new Gson();"
+    neovim.says(f"{whole}\n    c();\n")
+    # Whoever asks before it is there gets what indentation tells.
+    for number in range(20):
+        at = neovim.open(drawn, language="java", name=f"A{number}.java")
+        answer = neovim.client.request(INLINE, at)
+        if texts(answer["result"]) == [whole]:
+            return
+        assert texts(answer["result"]) == ["Gson gson ="]
+    pytest.fail("no grammar was loaded")
