@@ -53,6 +53,8 @@ class Exchange:
     headers: dict[str, str]
     arrived_at: float
     """When the first byte of the request was read."""
+    script: "Script | None" = None
+    """As it was when the request arrived, however it is changed afterwards."""
     body: bytes = b""
     json: Any = None
     status: int | None = None
@@ -232,11 +234,12 @@ class StandIn:
         return said, ask
 
     def _said(self, exchange: Exchange) -> Said:
-        if callable(self.script):
-            return self.script(exchange)
-        if isinstance(self.script, Answer | Reply):
-            return self.script
-        return self.script[min(self._served, len(self.script)) - 1]
+        script = self.script if exchange.script is None else exchange.script
+        if callable(script):
+            return script(exchange)
+        if isinstance(script, Answer | Reply):
+            return script
+        return script[min(self._served, len(script)) - 1]
 
     def path_below_prefix(self, path: str) -> str:
         return path[len(self._prefix) :] if path.startswith(self._prefix) else f"outside:{path}"
@@ -340,6 +343,7 @@ class _Connection(asyncio.Protocol):
                 name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers
             },
             arrived_at=self._first_byte_at,
+            script=self.instance.script,
         )
         self.instance.requests.append(self.exchange)
         if self.exchange.headers.get("expect", "").lower() == "100-continue":
