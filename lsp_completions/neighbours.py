@@ -256,6 +256,21 @@ class Neighbours:
         settings: Settings,
         chars: int,
     ) -> tuple[Chosen, ...]:
+        try:
+            return self._chosen(document, context, provider, settings, chars)
+        except Exception as error:  # noqa: BLE001
+            # Without an excerpt a suggestion comes all the same.
+            log.warning("No excerpts, choosing them failed (%s).", type(error).__name__)
+            return ()
+
+    def _chosen(
+        self,
+        document: Document,
+        context: CursorContext,
+        provider: Provider,
+        settings: Settings,
+        chars: int,
+    ) -> tuple[Chosen, ...]:
         key = document_key(document.uri)
         texts = self._candidates(key, settings)
         indexes = {document_key(text.uri): text.index for text in texts if text.index is not None}

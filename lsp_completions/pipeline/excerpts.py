@@ -28,7 +28,8 @@ SHORT_BODY = 8  # lines; a definition of no more is shown whole where there is r
 OUTLINE_LINES = 14  # of a class: its fields and the heads of its methods
 FRAME = 40  # characters that a family's words around an excerpt take, more or less
 LEAST_CHARS = 120  # of room, below which no excerpt is worth its frame
-MOST_NAMES = 48  # around the cursor, the nearest
+MOST_NAMES = 80  # around the cursor, the nearest
+MOST_NEAR = 48  # words around it, the nearest
 MOST_WORDS = 20  # that are looked up; more of them changed nothing
 MOST_POSTINGS = 1200
 MOST_FREQUENT = 200  # pieces; a word in more of them says nothing
@@ -280,7 +281,7 @@ def query_at(context: CursorContext, imports: Iterable[Import] = ()) -> Query:
     here = imports_in(context.prefix, context.language, context.path)
     types = _types_of(receiver, context.prefix) if receiver else ()
     return Query(
-        words=dict(nlargest(MOST_NAMES, words.items(), key=itemgetter(1))),
+        words=dict(nlargest(MOST_NEAR, words.items(), key=itemgetter(1))),
         names=dict(nlargest(MOST_NAMES, names.items(), key=itemgetter(1))),
         imports=tuple(dict.fromkeys((*here, *imports))),
         typed=typed,

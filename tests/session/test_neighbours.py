@@ -466,3 +466,20 @@ async def test_other_languages_say_nothing(tmp_path: Path) -> None:
         scene.opens("prices.ts", "export function price_of(article) {\n}\n", "typescript")
         scene.opens("shop.py", SHOP)
         assert await scene.reads() == ""
+
+
+async def test_a_mistake_in_choosing_costs_no_more_than_the_excerpts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*args: object, **more: object) -> None:
+        raise ValueError(PRICES)
+
+    async with opened(tmp_path) as scene:
+        scene.opens("prices.py", PRICES)
+        scene.opens("shop.py", SHOP)
+        monkeypatch.setattr("lsp_completions.neighbours.query_at", broken)
+        assert await scene.reads() == ""
+        monkeypatch.undo()
+        assert SHOWN in await scene.reads(until=SHOWN)
+    assert "ValueError" in caplog.text
+    assert "price_of" not in caplog.text
