@@ -35,7 +35,8 @@ MOST_ATTEMPTS = 4  # more streams than that are not begun for one request
 KEYS_BEFORE_ASKING = 2  # typed while a stream is silent, before another is asked
 OVERDUE = 1.5  # times the usual wait; half of all streams take longer than that one itself
 SLOW = 1.0  # seconds
-PAUSE_OF_A_SLOW_ONE = 0.3  # seconds; nearly all keys of a word come sooner
+SPEECHLESS = 2  # answers without a word, in a row
+THOUGHT = 0.3  # seconds; nearly all keys of a word come sooner
 LOCAL_DELAY = 0.15  # seconds; each request takes all of the machine
 
 
@@ -149,8 +150,14 @@ class Asker:
             return Skipped(reason=SkipReason.NOT_AHEAD)
         async with asyncio.timeout_at(self._ends):
             if not request.by_hand and not request.ahead:
-                usual_wait = self._generations.usual_wait(provider)
-                await asyncio.sleep(pause_before(place.context, provider, settings, usual_wait))
+                pause = pause_before(
+                    place.context,
+                    provider,
+                    settings,
+                    usual_wait=self._generations.usual_wait(provider),
+                    said_nothing=self._generations.said_nothing(place.key.document),
+                )
+                await asyncio.sleep(pause)
             if request.elsewhere is not None:
                 await request.elsewhere.decided(
                     place.document,
@@ -340,15 +347,24 @@ def may_ask_ahead(provider: Provider, back_off: BackOff) -> bool:
 
 
 def pause_before(
-    context: CursorContext, provider: Provider, settings: Settings, usual_wait: float
+    context: CursorContext,
+    provider: Provider,
+    settings: Settings,
+    *,
+    usual_wait: float,
+    said_nothing: int,
 ) -> float:
-    """How many seconds to wait for another key before a model is asked while the user types."""
+    """How many seconds to wait for another key before a model is asked while the user types.
+
+    `said_nothing` counts how often in a row it had no answer.
+    """
     pause = settings.delay
     if pause is None:
         pause = LOCAL_DELAY if provider.finishes_reading else 0.0
-    # A slow model cannot keep up with each key; it is asked where people stop to think.
-    if usual_wait > SLOW and context.line_prefix.strip():
-        pause = max(pause, PAUSE_OF_A_SLOW_ONE)
+    # A slow model cannot keep up with each key, and one without an answer has none a key later
+    # either: they are asked where people stop to think.
+    if (usual_wait > SLOW or said_nothing >= SPEECHLESS) and context.line_prefix.strip():
+        pause = max(pause, THOUGHT)
     return pause
 
 

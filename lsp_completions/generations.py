@@ -6,7 +6,7 @@ A stream outlives the request that began it: what is typed now usually fits what
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from statistics import median
@@ -305,6 +305,7 @@ class Generations:
         self._running: dict[Generation, None] = {}  # in the order they began
         self._instead: dict[Provider, Provider] = {}
         self._waited: dict[Provider, deque[float]] = {}
+        self._said_nothing: Counter[str] = Counter()  # times in a row, by document
 
     def start(
         self,
@@ -345,6 +346,13 @@ class Generations:
         """Nothing more is wanted for a document: all its streams are hung up on."""
         for generation in self.running(document):
             generation.close()
+        self._said_nothing.pop(document, None)
+
+    def said_nothing(self, document: str) -> int:
+        """How many streams for a document came to their ends without a word, since the last one
+        that said something.
+        """
+        return self._said_nothing[document]
 
     def usual_wait(self, provider: Provider) -> float:
         """The median of the seconds that its last first words took; a guess while not known."""
@@ -366,6 +374,10 @@ class Generations:
 
     def _ended(self, generation: Generation) -> None:
         self._running.pop(generation, None)
+        if generation.said.strip():
+            self._said_nothing.pop(generation.document, None)
+        elif generation.error is None:
+            self._said_nothing[generation.document] += 1
         waited = generation.first_after
         if waited is None and isinstance(generation.error, GivenUp):
             # It would have taken longer still, which tells something where that is long already.

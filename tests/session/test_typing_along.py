@@ -375,3 +375,41 @@ class TestAMenuAskedForBeforeMoreWasTyped:
         desk.types(typed)
         assert await asked == Skipped(reason=SkipReason.MOVED_ON)
         assert len(desk.streams) == 1
+
+
+async def test_a_model_without_an_answer_is_asked_again_when_typing_pauses() -> None:
+    desk = Desk("total = <cursor>\n")
+    for key in "ab":
+        desk.types(key)
+        asked = desk.asks()
+        (await desk.stream(len(desk.streams))).ends()
+        assert isinstance(await asked, Skipped)
+    for key in "cdef":
+        desk.types(key)
+        asked.cancel()
+        asked = desk.asks()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert len(desk.streams) == 2
+    (await desk.stream(2)).says("(items)\n", "\nx")
+    outcome = await asked
+    assert isinstance(outcome, Suggested)
+    assert apply(desk.document.text, outcome.edits[0]) == "total = abcdef(items)\n"
+    # It has something to say again.
+    desk.types("(x")
+    desk.asks()
+    await desk.stream(3)
+
+
+async def test_a_new_line_is_asked_about_at_once_after_answers_without_a_word() -> None:
+    desk = Desk("total = <cursor>\n")
+    for key in "abc":
+        desk.types(key)
+        asked = desk.asks(by_hand=True)
+        (await desk.stream(len(desk.streams))).ends()
+        await asked
+    desk.types("\n")
+    desk.asks()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert len(desk.streams) == 4
