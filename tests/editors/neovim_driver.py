@@ -47,7 +47,7 @@ class NeovimDriver:
         neovim = self.neovim
         self._name = path.name
         neovim.lua("vim.cmd.edit(...)", str(path))
-        self._wait_for_servers()
+        self.wait_for_servers()
         before = neovim.lua("return vim.api.nvim_buf_get_lines(0, ..., ... + 1, false)[1]", line)
         at_end = column == len(before)
         neovim.call("nvim_win_set_cursor", 0, [line + 1, len(before[:column].encode())])
@@ -128,7 +128,7 @@ class NeovimDriver:
         self.neovim.wait_for("Neovim's word on it", lambda: said in self.neovim.screen.text)
         if self.neovim.call("nvim_get_mode")["blocking"]:
             self._press("<CR>")
-        self._wait_for_servers()
+        self.wait_for_servers()
 
     def save(self) -> None:
         self.neovim.save()
@@ -144,8 +144,8 @@ class NeovimDriver:
         return self.neovim.screen.text
 
     def servers(self) -> list[int]:
-        """The process of our server."""
-        return [int((self.home.parent / "pid").read_text())]
+        """The process of our server, once it has begun."""
+        return [int(each) for each in (self.home.parent / "pid").read_text().split()]
 
     def _press(self, keys: str) -> None:
         self.neovim.call("nvim_input", keys)
@@ -177,7 +177,8 @@ class NeovimDriver:
         )
         return "\n".join("".join(row).strip() for row in drawn if row)
 
-    def _wait_for_servers(self) -> None:
+    def wait_for_servers(self) -> None:
+        """Wait until both servers know the present file."""
         ready = (
             "local client = vim.lsp.get_clients({ name = ..., bufnr = 0 })[1]"
             " return client and client.initialized"

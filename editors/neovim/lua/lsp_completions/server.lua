@@ -20,9 +20,9 @@ local function enable()
   end
 end
 
--- Told to leave it ends with 0, or by SIGTERM; whatever else ends it was nobody's wish.
+-- Told to leave it ends with 0, and with 143 by SIGTERM; whatever else ends it was nobody's wish.
 local function ended(code, signal)
-  if (code == 0 and signal == 0) or signal == 15 then
+  if (code == 0 and signal == 0) or code == 143 or signal == 15 then
     return
   end
   vim.schedule(function()
@@ -84,14 +84,18 @@ end
 function M.restart()
   deaths = {}
   for _, client in ipairs(vim.lsp.get_clients({ name = M.NAME })) do
-    client:stop(true)
+    client:stop()
   end
   local tries = 0
   local function again()
+    local left = vim.lsp.get_clients({ name = M.NAME })
     tries = tries + 1
-    if #vim.lsp.get_clients({ name = M.NAME }) == 0 or tries > 50 then
-      enable()
-    else
+    if #left == 0 then
+      return enable()
+    elseif tries == 30 then -- three seconds are enough to say goodbye
+      left[1]:stop(true)
+    end
+    if tries < 60 then
       vim.defer_fn(again, 100)
     end
   end
