@@ -19,7 +19,7 @@ import httpx
 from lsp_completions.completer import complete
 from lsp_completions.generations import Generations
 from lsp_completions.local_model.client import Endpoint, LocalModel
-from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.excerpts import Index, Source, choose, index_of, query_at
 from lsp_completions.pipeline.languages import language_of
@@ -134,13 +134,16 @@ async def trials(
 
 
 async def raw(at: Endpoint, hole: Hole) -> str:
-    """What the model says after the text before the cursor."""
+    """What the model says after as much text before the cursor as the pipeline looks at."""
+    windows = Windows(prefix_chars=LIMITS.prefix_chars, suffix_chars=LIMITS.suffix_chars)
+    document = _document(hole)
+    context = context_at(document, len(hole.before), path="", windows=windows)
     async with httpx.AsyncClient(timeout=PATIENCE, trust_env=False) as client:
         answer = await client.post(
             f"{at.url}/completion",
             headers={"Authorization": f"Bearer {at.key.reveal()}"},
             json={
-                "prompt": hole.before[-LIMITS.prefix_chars :],
+                "prompt": context.prefix,
                 "n_predict": LIMITS.max_tokens,
                 "temperature": 0,
                 "cache_prompt": True,
@@ -153,8 +156,7 @@ async def raw(at: Endpoint, hole: Hole) -> str:
 async def _through(
     hole: Hole, way: str, provider: Provider, generations: Generations, elsewhere: "Beside | None"
 ) -> Tried:
-    path = hole.name.rpartition(":")[0]
-    document = Document.open(f"file:///w/{Path(path).name}", hole.language, 1, _text(hole))
+    document = _document(hole)
     settings = Settings(
         total_timeout=PATIENCE, excerpt_chars=EXCERPT_CHARS if way == WITH_EXCERPTS else None
     )
@@ -162,7 +164,7 @@ async def _through(
         Request(
             document=document,
             offset=len(hole.before),
-            path=Path(path).name,
+            path=_path(hole).name,
             settings=settings,
             provider=at_hand(provider),
             current=lambda: document,
@@ -189,6 +191,14 @@ def _tried(hole: Hole, way: str, said: str, inserted: str) -> Tried:
     )
 
 
+def _document(hole: Hole) -> Document:
+    return Document.open(f"file:///w/{_path(hole).name}", hole.language, 1, _text(hole))
+
+
+def _path(hole: Hole) -> Path:
+    return Path(hole.name.rpartition(":")[0])
+
+
 def _text(hole: Hole) -> str:
     return hole.before + hole.after
 
@@ -201,7 +211,7 @@ class Beside:
     """The files in a file's own folder, as if they were open."""
 
     def __init__(self, hole: Hole) -> None:
-        self._path = Path(hole.name.rpartition(":")[0])
+        self._path = _path(hole)
         self._sources: list[Source] | None = None
 
     async def decided(self, document: Document, context: CursorContext, **_: object) -> None:
