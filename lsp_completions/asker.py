@@ -161,7 +161,7 @@ class Asker:
             if request.elsewhere is not None:
                 await request.elsewhere.decided(
                     place.document,
-                    place.context,
+                    without_secrets(place.context),
                     provider=provider,
                     settings=settings,
                     chars=self._limits.excerpt_chars,
@@ -207,17 +207,19 @@ class Asker:
         """Begin a stream."""
         provider, limits = whom or self._provider, self._limits
         family = family_for(provider.prompts_for, chats=provider.chats)
+        context = without_secrets(place.context)
         excerpts: Sequence[Excerpt] = ()
         if (elsewhere := self._request.elsewhere) is not None:
+            # What is masked here is masked there: only so is it seen that both are the same.
             excerpts = elsewhere.excerpts(
                 place.document,
-                place.context,
+                context,
                 provider=self._provider,
                 settings=self._settings,
                 chars=limits.excerpt_chars,
             )
         prompt = build_prompt(
-            without_secrets(place.context),
+            context,
             excerpts,
             family=family,
             repository=self._settings.repository or self._repository,
