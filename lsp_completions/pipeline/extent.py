@@ -75,9 +75,10 @@ class Extent:
     def _take_rest(self, line: str) -> None:
         """Look for the end of a statement that goes on; without one it is left where it was."""
         self._going_on += 1
-        if self._going_on > MOST_LINES_OF_A_STATEMENT:
+        # Hardly a statement has blank lines in it; a model that says other code begins with one.
+        if self._going_on > MOST_LINES_OF_A_STATEMENT or not line.strip():
             self.ended = True
-        elif line.strip() and not self._is_unfinished(self._taken):
+        elif not self._is_unfinished(self._taken):
             self.kept = self._taken
             self._going_on = 0
             self.ended = self._mode is not Mode.BLOCK

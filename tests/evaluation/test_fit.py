@@ -9,11 +9,21 @@ from tests.evaluation import brackets
 from tests.evaluation.corpora import own_code
 from tests.evaluation.holes import BLOCKS, LINES, holes_in
 from tests.evaluation.overrun import ALONE, NOISES, Tallies, counted, shown, trials
+from tests.support.cursor import apply, context_of
+from tests.support.grammars import NEEDED
+from tests.support.pipeline import suggested
 
 
-@pytest.fixture(scope="module")
-def tallies() -> Tallies:
-    return counted(trials(holes_in(own_code(), each=3)))
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(False, id="by brackets and indentation"),
+        pytest.param(True, id="with grammars", marks=NEEDED),
+    ],
+)
+def tallies(request: pytest.FixtureRequest) -> Tallies:
+    parsed = bool(request.param)
+    return counted(trials(holes_in(own_code(), each=1 if parsed else 3), parsed=parsed))
 
 
 @pytest.mark.parametrize(
@@ -59,3 +69,12 @@ def test_what_went_wrong_can_be_looked_at() -> None:
     assert trial.exact
     assert hole.text[:10] in shown(trial)
     assert len(NOISES) > 8
+
+
+@NEEDED
+def test_a_header_is_at_its_end_where_a_blank_line_follows() -> None:
+    (text,) = (source.text for source in own_code() if source.name == "Mailbox.cs")
+    before, header, after = text.partition("public void Dispose()")
+    context = context_of(f"{before}<cursor>{after}", "csharp", parsed=True)
+    edit = suggested(context, f"{header}\n\nnamespace Post.Office\n")
+    assert apply(before + after, edit) == text
