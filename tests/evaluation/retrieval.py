@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from statistics import median
 from typing import Any
 
@@ -22,7 +22,8 @@ BUDGETS = (256, 512, 1024)  # tokens
 CHARS_PER_TOKEN = 4
 WINDOWS = Windows(prefix_chars=4300, suffix_chars=716)
 TAB_LINES = 60  # as the usual clients take from an open tab
-BM25_LINES = 10  # the size of windows that served it best of 5, 10, 20 and 40
+# Of a window: small ones serve it better in some projects, large ones in others.
+BM25_LINES = (10, 40)
 
 Shown = Sequence[tuple[str, str]]
 """Lines that are shown, each with its path."""
@@ -116,9 +117,9 @@ def _best_tabs(hole: Hole, prefix: str) -> list[tuple[str, list[str]]]:
     return [(path, lines) for score, path, lines in best if score > 0]
 
 
-def bm25(hole: Hole, context: CursorContext, chars: int) -> Shown:
+def bm25(hole: Hole, context: CursorContext, chars: int, *, size: int) -> Shown:
     """Windows of all files, ranked by BM25 for the words around the cursor."""
-    retriever, windows = _retriever(hole.project)
+    retriever, windows = _retriever(hole.project, size)
     lines = context.prefix.split("\n")[-20:] + context.suffix.split("\n")[:5]
     query = [word for word in _words("\n".join(lines)) if word in retriever.vocab_dict]
     if not query:
@@ -133,7 +134,7 @@ Way = Callable[[Hole, CursorContext, int], Shown]
 WAYS: dict[str, Way] = {
     "nothing": nothing,
     "open tabs, Jaccard": open_tabs,
-    "BM25": bm25,
+    **{f"BM25, {size} lines": partial(bm25, size=size) for size in BM25_LINES},
     "ours": ours,
 }
 
@@ -167,15 +168,15 @@ def _indexes(project: Project) -> tuple[Index, ...]:
 
 
 @cache
-def _retriever(project: Project) -> tuple[Any, list[tuple[str, list[str]]]]:
+def _retriever(project: Project, size: int) -> tuple[Any, list[tuple[str, list[str]]]]:
     # Only here: it brings much along, and the other tables do without.
     import bm25s
 
     windows = [
-        (path, lines[start : start + BM25_LINES])
+        (path, lines[start : start + size])
         for path, text in project.files.items()
         for lines in [text.split("\n")]
-        for start in range(0, len(lines), BM25_LINES // 2)
+        for start in range(0, len(lines), size // 2)
     ]
     retriever = bm25s.BM25()
     texts = [_words("\n".join(lines)) or ["-"] for _, lines in windows]

@@ -35,9 +35,8 @@ def test_more_definitions_are_shown_than_other_ways_would(
     which: str, budget: int, least: float
 ) -> None:
     shares = {way: each.shares[budget] for way, each in found(which).items()}
-    assert shares["ours"] > shares["BM25"] + 0.05
-    assert shares["ours"] > shares["open tabs, Jaccard"] + 0.05
-    assert shares["ours"] > least
+    best = max(share for way, share in shares.items() if way != "ours")
+    assert shares["ours"] > max(best + 0.05, least)
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
