@@ -208,7 +208,7 @@ class Desk:
         except BaseException:
             del self._running[setup]
             it.neovim.kill()
-            with suppress(AssertionError):
+            with suppress(AssertionError, OSError):
                 stack.close()
             raise
 

@@ -26,7 +26,7 @@ end
 local before = keys()
 ghost.enable()
 has_bound_none = vim.deep_equal(keys(), before)
-vim.keymap.set('i', '<C-a>', '<C-g>u<Cmd>lua ghost.accept("all")<CR><C-g>u')
+vim.keymap.set('i', '<C-a>', '<Cmd>lua ghost.accept("all")<CR>')
 
 function serve(encoding, line, row, column, item)
   log, answer = {}, item

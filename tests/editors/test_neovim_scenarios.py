@@ -38,7 +38,7 @@ class Desks:
             del self._running[kind]
             assert isinstance(desk.driver, NeovimDriver)
             desk.driver.neovim.kill()
-            with suppress(AssertionError):
+            with suppress(AssertionError, OSError):
                 stack.close()
             raise
 

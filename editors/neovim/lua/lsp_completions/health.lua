@@ -67,7 +67,7 @@ local function keys()
       local example = ("setup({ keys = { %s = '<C-l>' } })"):format(name)
       health.warn(('%s: %s was bound already: %s'):format(name, key.lhs, key.taken), { example })
     elseif not vim.startswith(now, 'lsp-completions: ') then
-      health.warn(('%s: %s was bound anew by something else'):format(name, key.lhs))
+      health.info(('%s: %s was bound anew by something else'):format(name, key.lhs))
     else
       health.ok(('%s: %s'):format(name, key.lhs))
     end

@@ -22,9 +22,9 @@ M.defaults = {
 }
 
 local ACTIONS = {
-  accept = { when = when_shown, edits = true, says = 'Accept the suggestion' },
-  accept_word = { when = when_shown, edits = true, says = 'Accept the next word of it' },
-  accept_line = { when = when_shown, edits = true, says = 'Accept the next line of it' },
+  accept = { when = when_shown, says = 'Accept the suggestion' },
+  accept_word = { when = when_shown, says = 'Accept the next word of it' },
+  accept_line = { when = when_shown, says = 'Accept the next line of it' },
   next = { when = when_shown, says = 'Next suggestion' },
   previous = { when = when_shown, says = 'Previous suggestion' },
   dismiss = { when = when_shown, says = 'Dismiss the suggestion' },
@@ -54,11 +54,9 @@ local function bind(name, lhs)
   end
   M.bound[name] = { lhs = lhs }
   local call = ('<Cmd>lua require("lsp_completions").%s()<CR>'):format(name)
-  -- One `u` takes the suggestion back, and nothing that you typed before or after it.
-  local keys = action.edits and '<C-g>u' .. call .. '<C-g>u' or call
   vim.keymap.set('i', lhs, function()
     if action.when() then
-      return keys
+      return call
     end
     return before.callback and before.callback() or lhs
   end, { expr = true, desc = 'lsp-completions: ' .. action.says })

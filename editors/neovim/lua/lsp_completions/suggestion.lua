@@ -187,6 +187,11 @@ local PARTS = {
   line = next_line,
 }
 
+-- What was typed before it and what is typed behind it are undone apart from it.
+local function break_undo()
+  vim.bo.undolevels = vim.bo.undolevels
+end
+
 --- Put what is left of it into the text, or its next `word` or `line`; whether all is taken then.
 ---@param part 'all'|'word'|'line'
 ---@return boolean
@@ -203,11 +208,13 @@ function M.take(suggestion, part)
   suggestion.taken = suggestion.taken .. typed .. piece
   local last = lines[#lines]
   local line = vim.api.nvim_buf_get_lines(suggestion.buffer, row, row + 1, false)[1]
+  break_undo()
   vim.api.nvim_buf_set_text(suggestion.buffer, row, column, row, column + over, lines)
   suggestion.row = row + #lines - 1
   suggestion.before = (#lines == 1 and line:sub(1, column) or '') .. last
   suggestion.text = text:sub(#piece + 1)
   vim.api.nvim_win_set_cursor(0, { suggestion.row + 1, #suggestion.before })
+  break_undo()
   if whole and part == 'all' then
     if suggestion.item.command then
       suggestion.client:exec_cmd(suggestion.item.command, { bufnr = suggestion.buffer })
