@@ -123,11 +123,15 @@ class NeovimDriver:
         process = self.servers()[0]
         os.kill(process, signal.SIGKILL)
         wait_until_gone([process])
-        # Neovim says on its own what it thinks of that.
-        said = "Client lsp_completions quit"
-        self.neovim.wait_for("Neovim's word on it", lambda: said in self.neovim.screen.text)
-        if self.neovim.call("nvim_get_mode")["blocking"]:
-            self._press("<CR>")
+
+        def is_there_again() -> bool:
+            # Neovim says on its own what it thinks of that, and may wait for a key.
+            if self.neovim.call("nvim_get_mode")["blocking"]:
+                self._press("<CR>")
+                return False
+            return self.servers() not in ([], [process])
+
+        self.neovim.wait_for("another server", is_there_again)
         self.wait_for_servers()
 
     def save(self) -> None:
