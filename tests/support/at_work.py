@@ -35,7 +35,7 @@ def continues(start: str, rest: str, *, gate: Gate | None = None, delay: float =
 
 
 def written(path: Path, text: str, line_end: str = "\n") -> Path:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.replace("\n", line_end).encode())
     return path
 

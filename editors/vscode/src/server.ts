@@ -18,6 +18,7 @@ import type { Account } from "./account";
 import { CannotStart } from "./errors";
 import { chosenProgram, environmentOf, OWN_SETTINGS, type Program, SECTION } from "./launch";
 import type { ServerLog } from "./log";
+import { LeavesMenuAlone } from "./menu";
 import { showCannotStart, showFallen, showMessage } from "./messages";
 import type { Health, Status, Switched } from "./state";
 
@@ -37,6 +38,7 @@ export class Server implements vscode.Disposable {
   private falls: number[] = [];
   private work: Promise<void> = Promise.resolve();
   private switched: Switched | undefined;
+  private readonly menus = new LeavesMenuAlone();
   // The commands that the server offers become VS Code's own: another client in the same window,
   // such as a generic one for language servers, may offer those of the same names.
   private readonly suffix = `.${randomBytes(4).toString("hex")}`;
@@ -68,6 +70,7 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): void {
+    this.menus.dispose();
     this.changes.dispose();
   }
 
@@ -108,7 +111,8 @@ export class Server implements vscode.Disposable {
     );
     client.onDidChangeState(({ newState }) => {
       if (newState === State.Running) {
-        void this.isUp();
+        // What it offers is not registered before that ends.
+        client.start().then(() => this.isUp(), () => undefined);
       } else if (newState === State.Starting) {
         this.become({ kind: "starting" });
       }
@@ -148,6 +152,8 @@ export class Server implements vscode.Disposable {
       // Told below, with what to do.
       initializationFailedHandler: () => false,
       middleware: {
+        provideCompletionItem: (document, position, context, token, next) =>
+          this.menus.isByItself(document, context) ? undefined : next(document, position, context, token),
         workspace: {
           configuration: async (params, token, next) => {
             const answer = await next(params, token);

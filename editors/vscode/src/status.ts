@@ -17,7 +17,10 @@ export class StatusBar implements vscode.Disposable {
     this.item.name = "LSP Completions";
     this.item.command = "lspCompletions.menu";
     this.subscriptions = [
-      server.onDidChange(() => this.draw()),
+      server.onDidChange(() => {
+        this.last = undefined; // it was so before
+        this.draw();
+      }),
       vscode.window.onDidChangeActiveTextEditor(() => this.draw()),
       log.onOutcome((outcome) => {
         this.last = outcome;
