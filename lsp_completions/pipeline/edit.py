@@ -61,6 +61,7 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
     kept, cut = _same_closers(text, rest, context)
     readings = (
         ends_with_rest,
+        _rest_filled(text, rest, context),
         kept,
         _rest_within(text, rest),
         _start_of_rest_at_end(text, rest, context),
@@ -161,6 +162,28 @@ def _rest_within(text: str, rest: str) -> Reading | None:
     return None
 
 
+def _rest_filled(text: str, rest: str, context: CursorContext) -> Reading | None:
+    """The text says the rest of the line as well, with something in its empty brackets."""
+    said, first_line = text.rstrip(), text.partition("\n")[0]
+    for empty in _EMPTY_BRACKETS.finditer(rest):
+        mark = empty[0][0]
+        before, after = rest[: empty.start()].strip(), rest[empty.end() :].strip()
+        if not said.endswith(after):
+            continue
+        end = len(said.removesuffix(after).rstrip()) - 1
+        stack = scan(context.line_prefix, context.language, stack_before_line(context)).stack
+        matched = scan(text, context.language, stack).matched
+        opener = next((at for at, closer in matched if closer == end and text[at] == mark), None)
+        if opener is None or not text[opener + 1 : end].strip():
+            continue
+        # With an `else` the last bracket is another than the first, which stands for the empty one.
+        at = first_line.find(before)
+        begins = at >= 0 and mark in first_line[at + len(before) :]
+        if begins or text[:opener].rstrip().endswith(before):
+            return _replacing(text, rest.rstrip())
+    return None
+
+
 def _start_of_rest_at_end(text: str, rest: str, context: CursorContext) -> Reading | None:
     """The text ends with the beginning of the rest of the line."""
     trimmed = text.rstrip()
@@ -232,6 +255,7 @@ def _splits_word(text: str, at: int) -> bool:
 
 _WORD = re.compile(r"\w")
 _PIECE_OF_CODE = re.compile(r"\w.*[^\w\s.].*\w|^[^\w\s].*\w.*[^\w\s]")
+_EMPTY_BRACKETS = re.compile(r"\{\s*\}|\[\s*\]|\(\s*\)")
 _LONG_ENOUGH = 4  # characters that are equal by more than chance
 _LONGEST_OVERLAP = 200
 _SEPARATORS = frozenset(",;")

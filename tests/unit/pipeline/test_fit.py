@@ -70,6 +70,37 @@ SAME_LINE = [
     pytest.param("say('a<cursor>')", 'b"', "say('ab\"')", id="a quote in a string stays"),
     pytest.param("x: A<B<<cursor>>", "C>, D<E>", "x: A<B<C>, D<E>>", id="closing and opening"),
     pytest.param("x: A<<cursor>> = b", "C<D>> =", "x: A<C<D>> = b", id="a type and what follows"),
+    pytest.param(
+        "f(<cursor>) {}", "a) {\n  b();\n}", "f(a) {\n  b();\n}", id="an empty body filled"
+    ),
+    pytest.param("f(<cursor>) {}", "a) {", "f(a) {}", id="an empty body only begun"),
+    pytest.param("f(<cursor>) {}", "a, { b }", "f(a, { b }) {}", id="an empty body not spoken of"),
+    pytest.param(
+        "f(<cursor>) {}", "a): B {\n  c();\n}", "f(a): B {\n  c();\n}", id="a type before a body"
+    ),
+    pytest.param(
+        "x = (<cursor>) => {};", "a) => {\n  b();\n};", "x = (a) => {\n  b();\n};", id="an arrow's"
+    ),
+    pytest.param(
+        "f(<cursor>, () => {});",
+        "a, () => {\n  b();\n});",
+        "f(a, () => {\n  b();\n});",
+        id="a callback",
+    ),
+    pytest.param(
+        "if (<cursor>) {}",
+        "a) {\n  b();\n} else {\n  c();\n}",
+        "if (a) {\n  b();\n} else {\n  c();\n}",
+        id="an empty body filled, and another after it",
+    ),
+    pytest.param(
+        "f(<cursor>, []);",
+        "() => {\n  a();\n}, [b]);",
+        "f(() => {\n  a();\n}, [b]);",
+        id="an empty list filled below",
+    ),
+    pytest.param("f(<cursor>, [])", "a, b[1]", "f(a, b[1], [])", id="an empty list not spoken of"),
+    pytest.param("f(<cursor>, {}, g());", "a, {}, g(b));", "f(a, {}, g(b));", id="the last of two"),
 ]
 
 
