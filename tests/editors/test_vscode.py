@@ -195,7 +195,7 @@ def total(items: list[Item]) -> float:
     window.type("for")
     window.see_ghost(says)
     image = tmp_path / "ghost-text.png"
-    window.picture(image)
+    window.page.picture(image, ".editor-instance .overflow-guard")
     assert image.stat().st_size > 10_000
     if WRITE_PICTURES:
         image.replace(PICTURE)

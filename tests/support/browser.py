@@ -169,9 +169,14 @@ class Page:
         """Put a text in at once."""
         self.call("Input.insertText", text=text)
 
-    def picture(self, path: Path) -> None:
-        """What is in the window, as a PNG."""
-        data = self.call("Page.captureScreenshot", format="png")["data"]
+    def picture(self, path: Path, selector: str = "body") -> None:
+        """What is in the window, or in a part of it, as a PNG."""
+        where = f"document.querySelector({json.dumps(selector)}).getBoundingClientRect()"
+        x, y, width, height = self.evaluate(
+            f"(({{ x, y, width, height }}) => [x, y, width, height])({where})"
+        )
+        clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
+        data = self.call("Page.captureScreenshot", format="png", clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
     def close(self) -> None:
