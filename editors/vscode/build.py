@@ -55,7 +55,8 @@ def bundle(folder: Path) -> None:
     into = ["install", "--quiet", "--no-deps", "--no-compile", f"--target={LIBRARIES}"]
     for asked in ([*FOR_ANY_MACHINE, "--require-hashes", f"--requirement={PINS}"], [str(wheel)]):
         pip(folder, *into, *asked)
-        shutil.rmtree(LIBRARIES / "bin", ignore_errors=True)
+        for needless in ("bin", "share"):
+            shutil.rmtree(LIBRARIES / needless, ignore_errors=True)
     compiled = [file for file in LIBRARIES.rglob("*") if file.suffix in (".so", ".pyd", ".dylib")]
     if compiled:
         raise SystemExit(f"compiled for one machine only: {compiled[0]}")

@@ -270,3 +270,28 @@ def trust(url: str | None, take_back: bool) -> int:
             raise click.UsageError("Name the URL to trust no more.")
         return show()
     return remove(url) if take_back else add(url)
+
+
+@group.command(
+    epilog="The exit code is 0 when all is done or printed, 1 when something is left to you, 2 "
+    "when the command was wrong, and 3 when a file could not be read or written."
+)
+@click.argument("editor", type=click.Choice(["neovim", "vscode", "helix", "emacs"]))
+@click.option("--write", is_flag=True, help="Add it to the editor's files, not only print it.")
+@click.option(
+    "--language",
+    "languages",
+    multiple=True,
+    metavar="NAME",
+    help="Helix: a language to add it to; by default those whose servers are installed.",
+)
+def setup(editor: str, write: bool, languages: tuple[str, ...]) -> int:
+    """Print what your editor needs, or add it with --write.
+
+    Whatever stands in the editor's files stays as it is: lines are added at the end, after a copy
+    was made, or left to you. Looks also for who can be asked for suggestions, among your settings
+    and the model servers of this machine.
+    """
+    from lsp_completions.cli.setup import setup
+
+    return setup(editor, write=write, languages=languages)

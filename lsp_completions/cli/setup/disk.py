@@ -1,0 +1,118 @@
+"""Reads and adds to an editor's files. What was there is kept beside them first."""
+
+import filecmp
+import shutil
+import site
+import sysconfig
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from lsp_completions.errors import ConfigurationError
+
+PLUGIN_PARTS = ("lua", "lsp", "plugin", "doc")
+MOST = 1_000_000  # bytes of a file that is read
+FILES = 2_000  # looked at in a folder of somebody's own
+
+
+def text_of(file: Path) -> str | None:
+    """What is in it, `None` where there is no such file. Raises `ConfigurationError`."""
+    try:
+        return file.read_bytes().decode()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{file} is not UTF-8, so nothing is added to it.") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigurationError(f"{file} could not be read: {why}.") from None
+
+
+def append(file: Path, text: str) -> Path | None:
+    """Add to the end of a file; returns the copy of what was there. Raises `ConfigurationError`."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        copy = None
+        if file.exists():
+            copy = free_name(file)
+            shutil.copy2(file, copy)
+        # At its end only: a link stays a link, and nobody's words can be lost.
+        with file.open("ab") as opened:
+            opened.write(text.encode())
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigurationError(f"{file} could not be written: {why}.") from None
+    return copy
+
+
+def free_name(file: Path) -> Path:
+    """A name beside a file or folder for what was there."""
+    stem = f"{file.name}.{datetime.now():%Y%m%d-%H%M%S}.bak"
+    names = (file.with_name(stem + more) for more in ("", *(f".{n}" for n in range(2, 1000))))
+    return next(name for name in names if not name.exists())
+
+
+def mentioned_below(folder: Path, suffixes: Iterable[str], marks: Iterable[str]) -> Path | None:
+    """The first file below a folder that has one of these words."""
+    words = [mark.encode() for mark in marks]
+    for file in _files(folder, frozenset(suffixes)):
+        try:
+            with file.open("rb") as opened:
+                text = opened.read(MOST)
+        except OSError:
+            continue
+        if any(word in text for word in words):
+            return file
+    return None
+
+
+def plugin_source() -> Path | None:
+    """The folder of the plugin for Neovim that came with this program."""
+    places = [
+        Path(__file__).resolve().parents[3] / "editors" / "neovim",  # a checkout
+        *(
+            Path(data) / "share" / "lsp-completions" / "neovim"
+            for data in (sysconfig.get_path("data"), site.getuserbase())
+        ),
+    ]
+    return next((place for place in places if (place / "lua").is_dir()), None)
+
+
+def copy_plugin(source: Path, target: Path) -> tuple[bool, Path | None]:
+    """Put the plugin there; whether anything was done, and where what was there is now."""
+    if target.is_symlink() or (target.exists() and _is_same(source, target)):
+        return False, None
+    kept = None
+    try:
+        if target.exists():
+            kept = free_name(target)
+            target.rename(kept)
+        for part in PLUGIN_PARTS:
+            if (source / part).is_dir():
+                shutil.copytree(source / part, target / part)
+    except OSError as error:
+        why = error.strerror or error
+        raise ConfigurationError(f"{target} could not be written: {why}.") from None
+    return True, kept
+
+
+def _is_same(source: Path, target: Path) -> bool:
+    for part in PLUGIN_PARTS:
+        for file in (source / part).rglob("*"):
+            there = target / file.relative_to(source)
+            # Neovim writes the tags of the help anew.
+            if not file.is_file() or file.name == "tags":
+                continue
+            if not there.is_file() or not filecmp.cmp(file, there, shallow=False):
+                return False
+    return True
+
+
+def _files(folder: Path, suffixes: frozenset[str]) -> Iterator[Path]:
+    if not folder.is_dir():
+        return
+    for number, file in enumerate(folder.rglob("*")):
+        if number >= FILES:
+            return
+        if file.suffix in suffixes and file.is_file():
+            yield file
