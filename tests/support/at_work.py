@@ -50,7 +50,7 @@ def command(folder: Path) -> Path:
     script = binaries / "lsp-completions"
     # -P: not what happens to lie in the folder of the edited file.
     script.write_text(
-        f"#!/bin/sh\necho $$ > '{folder / 'pid'}'\n"
+        f"#!/bin/sh\n[ \"$1\" = --version ] || echo $$ > '{folder / 'pid'}'\n"
         f"export XDG_RUNTIME_DIR='{runtime_folder(folder)}'\n"
         f'exec "{sys.executable}" -P -m lsp_completions "$@"\n'
     )
