@@ -26,7 +26,6 @@ preview-completion-insert = true
 
 LSP_MODE = """\
 (with-eval-after-load 'lsp-mode
-  (require 'lsp-inline-completion nil t)
   (setq lsp-inline-completion-idle-delay 0.3)
   (lsp-register-client
    (make-lsp-client
@@ -34,9 +33,7 @@ LSP_MODE = """\
     :activation-fn (lambda (&rest _) t)
     :server-id 'lsp-completions
     :priority -2
-    :add-on? t))
-  (when (fboundp 'lsp-inline-completion-mode)
-    (add-hook 'lsp-configure-hook #'lsp-inline-completion-mode)))
+    :add-on? t)))
 """
 
 EGLOT = """\
