@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from lsp_completions.pipeline.context import BYTE_ORDER_MARK, CursorContext
@@ -128,9 +128,14 @@ class Neighbours:
         self._tasks: set[asyncio.Task[None]] = set()
         self._edited_last: OrderedDict[str, None] = OrderedDict()
         self._closed = False
+        self._in_force = Settings()
         # One each: what they do is no hurry, and a dead network drive holds up no more than itself.
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="neighbours")
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="imports")
+
+    def follow(self, settings: Settings) -> None:
+        """What these settings keep back is shown to nobody, whenever they asked."""
+        self._in_force = settings
 
     # ---- what is open
 
@@ -208,6 +213,7 @@ class Neighbours:
         """Have ready, within a few milliseconds, what may be shown at a place."""
         if chars <= 0 or self._closed:
             return
+        settings = self._narrowed(settings)
         key = document_key(document.uri)
         self.looked_at(document.uri)
         texts = self._candidates(key, settings)
@@ -245,6 +251,7 @@ class Neighbours:
         """What to show beside the text around the cursor, by what is ready and allowed now."""
         if chars <= 0 or self._closed:
             return ()
+        settings = self._narrowed(settings)
         chosen = self._choose(document, context, provider, settings, chars)
         return tuple(each.excerpt for each in chosen if self._is_allowed(each.key, provider))
 
@@ -321,6 +328,21 @@ class Neighbours:
         )
 
     # ---- what may be searched
+
+    def _narrowed(self, settings: Settings) -> Settings:
+        """The settings of a request, less what those in force by now do not let be searched."""
+        now = self._in_force
+        if settings == now:
+            return settings
+        alone = Context.DOCUMENT in (settings.context, now.context)
+        return replace(
+            settings,
+            context=Context.DOCUMENT if alone else settings.context,
+            open_documents=settings.open_documents and now.open_documents,
+            recent_edits=settings.recent_edits and now.recent_edits,
+            imported_files=settings.imported_files and now.imported_files,
+            distant_code=settings.distant_code and now.distant_code,
+        )
 
     def _candidates(self, own: str, settings: Settings) -> list[_Text]:
         """The texts that the settings let be searched, the one around the cursor among them."""
@@ -490,13 +512,16 @@ class Neighbours:
         """Read a file, unless it is kept back or was read already as it is."""
         key = document_key(found.uri)
         known = self._read.get(key)
-        if self._gate.why_kept_back(found.uri) is SkipReason.UNKNOWN_DOCUMENT:
+        is_as_read = known is not None and self._files.is_as_read(found)
+        is_known = self._gate.why_kept_back(found.uri) is not SkipReason.UNKNOWN_DOCUMENT
+        if not is_as_read or not is_known:
+            # What the disk said of another file is not true of this one.
             self._gate.judge(found.uri)
         # Before anything is read of it.
         if await self._gate.decided(found.uri, None) is not None:
             self._drop(key, found.uri)
             return False
-        if known is not None and known.index is not None and self._files.is_as_read(found):
+        if known is not None and is_as_read:
             self._read.move_to_end(key)
             return True
         path = display_path(found.uri, self._roots())

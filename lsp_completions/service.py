@@ -105,6 +105,7 @@ class Service:
             self.try_again()
             self.end_what_is_off()
         self.gate.follow(settings, self._following.roots)
+        self.neighbours.follow(settings)
         self.transport.use(network_of(settings))
         if (missing := self.backend.choose(settings)) is not None:
             self._notices.problem(missing)

@@ -64,7 +64,7 @@ class ImportedFiles:
             for path in each.paths:
                 if len(found) >= MOST_FOUND:
                     return list(found.values())
-                if path.startswith(("/", "../")) or path == "..":
+                if path.startswith("/") or ".." in path.split("/"):
                     continue
                 there = [
                     one
@@ -81,12 +81,14 @@ class ImportedFiles:
         return self._read.get(document_key(found.uri)) == found.stamp
 
     def read(self, found: Found) -> str | None:
-        """The text of a file; `None` where it has none that can be shown."""
+        """The text of a file; `None` where it has none that can be shown, or has changed since."""
         try:
             # Whatever is there by now: not what a link leads to, and no pipe that never ends.
             flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
             with os.fdopen(os.open(found.real, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                info = os.fstat(file.fileno())
+                # Another file by now, be it that a folder above became a link: who knows whose.
+                if not stat.S_ISREG(info.st_mode) or _stamp_of(info) != found.stamp:
                     return None
                 data = file.read(LARGEST + 1)
             if len(data) > LARGEST or b"\0" in data:
@@ -148,5 +150,9 @@ def _found(path: str, real_top: str) -> Found | None:
     return Found(
         uri=uri_of_path(os.path.normpath(path)),
         real=real,
-        stamp=(info.st_mtime_ns, info.st_size, info.st_ino),
+        stamp=_stamp_of(info),
     )
+
+
+def _stamp_of(info: os.stat_result) -> Stamp:
+    return info.st_mtime_ns, info.st_size, info.st_ino

@@ -86,10 +86,13 @@ class Scene:
         self.settings, problems = resolve([("test", settings)])
         assert not problems
         self.gate.follow(self.settings, [self.folder.as_uri()])
+        self.neighbours.follow(self.settings)
 
     async def sees(self, path: str = "shop.py") -> tuple[Excerpt, ...]:
         """The excerpts of one request."""
         document = self.documents[path]
+        # Nothing is asked for a document of which it is not known that it may be sent.
+        await self.gate.decided(document.uri, self.provider)
         context = context_at(
             document,
             self.offsets[path],
@@ -209,6 +212,26 @@ async def test_what_comes_to_be_excluded_is_gone_at_once(tmp_path: Path) -> None
         assert SHOWN in await scene.reads(until=SHOWN)
 
 
+@pytest.mark.parametrize(
+    "narrower",
+    [
+        pytest.param({"context": "document"}, id="the document alone"),
+        pytest.param({"openDocuments": False}, id="no open documents"),
+    ],
+)
+async def test_who_asked_before_is_shown_no_more_than_the_settings_let_now(
+    tmp_path: Path, narrower: dict[str, Any]
+) -> None:
+    async with opened(tmp_path) as scene:
+        scene.opens("prices.py", PRICES)
+        scene.opens("shop.py", SHOP)
+        await scene.reads(until=SHOWN)
+        before = scene.settings
+        scene.follows(**narrower)
+        scene.settings = before
+        assert await scene.sees() == ()
+
+
 async def test_what_is_closed_is_gone_at_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as scene:
         scene.opens("prices.py", PRICES)
@@ -296,6 +319,47 @@ async def test_no_link_leads_out_of_the_workspace(tmp_path: Path) -> None:
         for _ in range(3):
             assert SHOWN not in await scene.reads()
             scene.now += 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+async def test_a_link_that_leads_elsewhere_by_now_is_judged_anew(tmp_path: Path) -> None:
+    (tmp_path / "sold.py").write_text(PRICES)
+    (tmp_path / "prices.py").symlink_to("sold.py")
+    (tmp_path / ".env").write_text("def price_of(secret):\n    return 1\n")
+    async with opened(tmp_path) as scene:
+        scene.opens("shop.py", SHOP)
+        await scene.reads(until=SHOWN)
+        (tmp_path / "prices.py").unlink()
+        (tmp_path / "prices.py").symlink_to(".env")
+        scene.now += 10
+        await scene.sees()
+        await scene.reads()
+        assert await scene.reads() == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+async def test_a_file_that_is_another_when_it_is_read_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "shown").mkdir()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "shown" / "prices.py").write_text(PRICES)
+    (tmp_path / "kept" / "prices.py").write_text(PRICES)
+    read: list[str | None] = []
+
+    class Swapped(ImportedFiles):
+        def read(self, found: Found) -> str | None:
+            (tmp_path / "shown").rename(tmp_path / "gone")
+            (tmp_path / "shown").symlink_to("kept")
+            read.append(super().read(found))
+            return read[-1]
+
+    async with opened(tmp_path, files=Swapped(), exclude=["kept/"]) as scene:
+        scene.opens("shop.py", "from shown.prices import price_of\n" + SHOP)
+        async with asyncio.timeout(20):
+            while not read:
+                await scene.reads()
+                scene.now += 10
+        assert read == [None]
+        assert await scene.reads() == ""
 
 
 async def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
