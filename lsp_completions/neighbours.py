@@ -426,9 +426,12 @@ class Neighbours:
             roots = tuple(self._roots())
             if document is None or (document is text.indexed and roots == text.roots):
                 continue
+            if document.length > MOST_CHARS:
+                # What it was made of may be there no more.
+                text.index = None
+                continue
             if text.task is None or text.task.done():
-                due = text.index is None or self._clock() - text.made_at >= FRESH
-                if not due or document.length > MOST_CHARS:
+                if text.index is not None and self._clock() - text.made_at < FRESH:
                     continue
                 text.task = self._begin(partial(self._make_index, text, document, roots), "index")
             if text.index is None:

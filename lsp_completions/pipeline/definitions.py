@@ -25,8 +25,6 @@ class Definition:
     end: int
     holds_others: bool
     """It is a class or its like, whose lines define names of their own."""
-    depth: int
-    """How far it is indented, in characters."""
 
 
 def definitions_in(text: str, lines: Sequence[str], language: Language) -> Iterator[Definition]:
@@ -55,7 +53,6 @@ def definitions_in(text: str, lines: Sequence[str], language: Language) -> Itera
             head_end=head_end,
             end=max(end, head_end),
             holds_others=holds,
-            depth=indent,
         )
 
 

@@ -61,7 +61,6 @@ class Index:
     key: str
     path: str
     """As it is shown to a model."""
-    language: Language
     lines: tuple[str, ...]
     texts: frozenset[str]
     """The lines, whatever their number."""
@@ -170,7 +169,6 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
     return Index(
         key=key,
         path=path,
-        language=language,
         lines=tuple(lines),
         texts=frozenset(lines),
         pieces=tuple(pieces),

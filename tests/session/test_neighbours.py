@@ -212,6 +212,15 @@ async def test_what_comes_to_be_excluded_is_gone_at_once(tmp_path: Path) -> None
         assert SHOWN in await scene.reads(until=SHOWN)
 
 
+async def test_of_what_grew_too_long_to_search_nothing_old_is_shown(tmp_path: Path) -> None:
+    async with opened(tmp_path) as scene:
+        scene.opens("prices.py", PRICES)
+        scene.opens("shop.py", SHOP)
+        await scene.reads(until=SHOWN)
+        scene.types("prices.py", "x = 1\n" * 80_000)
+        assert await scene.sees() == ()
+
+
 @pytest.mark.parametrize(
     "narrower",
     [
