@@ -25,7 +25,7 @@ def loop_in_lines(lines: Sequence[str], copies: int = COPIES) -> tuple[int, int]
         tail = lines[-length:]
         if tail[period:] != tail[:-period]:
             continue
-        if any(has_words(line) for line in tail[:period]):
+        if has_words("".join(tail[:period])):
             start = len(lines) - length
             while start >= 1 and lines[start - 1] == lines[start - 1 + period]:
                 start -= 1

@@ -55,9 +55,9 @@ def says_something(line: str) -> bool:
     return has_words(line) and line.strip(" \t;:,{}()[]") not in _COMMON
 
 
-def has_words(line: str) -> bool:
-    """The line is more than brackets and a short keyword."""
-    return len(_LETTERS.findall(line)) >= 5
+def has_words(code: str) -> bool:
+    """The code, a line or some, is more than brackets and a short keyword."""
+    return len(_LETTERS.findall(code)) >= 5
 
 
 _LETTERS = re.compile(r"\w")

@@ -295,6 +295,45 @@ def test_a_closed_document_gets_nothing_and_the_stream_is_hung_up_on(neovim: Edi
 
 
 @pytest.mark.parametrize(
+    ("drawn", "said", "expected"),
+    [
+        pytest.param("# cfg\n<cursor>", "# Only if named\n", "# Only if named", id="a line"),
+        pytest.param("bin/\n<cursor>", "a.xml\nb.xml\n", "a.xml\nb.xml", id="a block"),
+        pytest.param("x = <cursor>", "f(", "f(", id="within a line"),
+    ],
+)
+def test_a_model_that_goes_round_in_circles_is_hung_up_on(
+    neovim: Editor, drawn: str, said: str, expected: str
+) -> None:
+    # Nothing comes after that, and no end.
+    neovim.says(*[said] * 100, Gate())
+    assert texts(neovim.client.result(INLINE, neovim.open(drawn))) == [expected]
+    neovim.instance.wait_until(lambda: not neovim.instance.streaming)
+
+
+@pytest.mark.parametrize(
+    ("said", "closes", "expected"),
+    [
+        pytest.param("compute();", ";", "const x = compute();", id="a semicolon"),
+        pytest.param("f(a)", ")", "const x = f(a)", id="a bracket"),
+        pytest.param("'a'", "'", "const x = 'a'", id="a quote"),
+        pytest.param("[1, 2];", "];", "const x = [1, 2];", id="a bracket and a semicolon"),
+    ],
+)
+def test_what_the_editor_adds_behind_the_cursor_stands_once(
+    neovim: Editor, said: str, closes: str, expected: str
+) -> None:
+    neovim.says(said)
+    at = neovim.open("const x = <cursor>\n", name=f"{abs(hash(said))}.ts", language="typescript")
+    assert texts(neovim.client.result(INLINE, at)) == [said]
+    neovim.type(at, closes)
+    (item,) = neovim.client.result(INLINE, at)["items"]
+    start, end = (item["range"][side]["character"] for side in ("start", "end"))
+    line = f"const x = {closes}"
+    assert line[:start] + item["insertText"] + line[end:] == expected
+
+
+@pytest.mark.parametrize(
     ("typed", "expected"),
     [
         pytest.param("re", [("turn x", 2)], id="typed as suggested, the rest follows the cursor"),

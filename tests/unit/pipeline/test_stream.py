@@ -57,6 +57,9 @@ def test_candidate(drawn: str, said: str, expected: str | None, size: int) -> No
         pytest.param("x = <cursor>\n", "1<|end|>zzz", "1<|end|>", id="a token"),
         pytest.param("<cursor>", "# on and on\n" * 9, "# on and on\n" * 4, id="a loop"),
         pytest.param(
+            "<cursor>", "a.xml\nb.xml\n" * 9, "a.xml\nb.xml\n" * 4, id="a loop of short lines"
+        ),
+        pytest.param(
             "<cursor>", "one two\nthree four\n" * 9, "one two\nthree four\n" * 4, id="a longer loop"
         ),
     ],
