@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from lsp_completions.pipeline.balance import imbalance, stack_before_line
-from lsp_completions.pipeline.brackets import COMMENT, PARTNER, scan
+from lsp_completions.pipeline.brackets import COMMENT, PARTNER, Scan, scan
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.syntax import misfit
 
@@ -62,6 +62,7 @@ def fit(text: str, context: CursorContext) -> tuple[str, int]:
     readings = (
         ends_with_rest,
         _rest_filled(text, rest, context),
+        _rest_opened(text, rest, context),
         kept,
         _rest_within(text, rest),
         _start_of_rest_at_end(text, rest, context),
@@ -165,23 +166,44 @@ def _rest_within(text: str, rest: str) -> Reading | None:
 def _rest_filled(text: str, rest: str, context: CursorContext) -> Reading | None:
     """The text says the rest of the line as well, with something in its empty brackets."""
     said, first_line = text.rstrip(), text.partition("\n")[0]
+    matched = _scan_at_cursor(text, context).matched
     for empty in _EMPTY_BRACKETS.finditer(rest):
-        mark = empty[0][0]
-        before, after = rest[: empty.start()].strip(), rest[empty.end() :].strip()
-        if not said.endswith(after):
-            continue
-        end = len(said.removesuffix(after).rstrip()) - 1
-        stack = scan(context.line_prefix, context.language, stack_before_line(context)).stack
-        matched = scan(text, context.language, stack).matched
-        opener = next((at for at, closer in matched if closer == end and text[at] == mark), None)
-        if opener is None or not text[opener + 1 : end].strip():
-            continue
-        # With an `else` the last bracket is another than the first, which stands for the empty one.
-        at = first_line.find(before)
-        begins = at >= 0 and mark in first_line[at + len(before) :]
-        if begins or text[:opener].rstrip().endswith(before):
-            return _replacing(text, rest.rstrip())
+        mark, before, after = empty[0][0], rest[: empty.start()].strip(), rest[empty.end() :]
+        # What stands behind the brackets may be left to the document.
+        for ending, replaced in ((after.strip(), len(rest.rstrip())), ("", empty.end())):
+            end = len(said.removesuffix(ending).rstrip()) - 1
+            opener = next((at for at, closer in matched if closer == end), -1)
+            if opener < 0 or text[opener] != mark or not text[opener + 1 : end].strip():
+                continue
+            if ending == after.strip():
+                # An `else` has brackets of its own: then the first ones stand for the empty ones.
+                begins = before in first_line and mark in first_line[first_line.find(before) :]
+                fills = said.endswith(ending) and (begins or _ends_with(text[:opener], before))
+            else:
+                fills = "\n" in text[opener:end] and _ends_with(text[:opener], before)
+            if fills:
+                return _replacing(text, rest[:replaced])
     return None
+
+
+def _rest_opened(text: str, rest: str, context: CursorContext) -> Reading | None:
+    """The text was cut short while it filled the rest's empty brackets: they stay empty."""
+    opened = _scan_at_cursor(text, context).opened
+    for empty in _EMPTY_BRACKETS.finditer(rest):
+        before = rest[: empty.start()].strip()
+        for at in opened:
+            if text[at] == empty[0][0] and "\n" in text[at:] and _ends_with(text[:at], before):
+                return text[:at].rstrip().removesuffix(before), 0
+    return None
+
+
+def _scan_at_cursor(text: str, context: CursorContext) -> Scan:
+    stack = scan(context.line_prefix, context.language, stack_before_line(context)).stack
+    return scan(text, context.language, stack)
+
+
+def _ends_with(text: str, ending: str) -> bool:
+    return text.rstrip().endswith(ending)
 
 
 def _start_of_rest_at_end(text: str, rest: str, context: CursorContext) -> Reading | None:

@@ -99,6 +99,15 @@ SAME_LINE = [
         "f(() => {\n  a();\n}, [b]);",
         id="an empty list filled below",
     ),
+    pytest.param(
+        "f(<cursor>, () => {});",
+        "a, () => {\n  b();\n}",
+        "f(a, () => {\n  b();\n});",
+        id="a callback without what stands behind it",
+    ),
+    pytest.param(
+        "f(<cursor>, () => {});", "a, () => {\n  b();", "f(a, () => {});", id="a callback cut short"
+    ),
     pytest.param("f(<cursor>, [])", "a, b[1]", "f(a, b[1], [])", id="an empty list not spoken of"),
     pytest.param("f(<cursor>, {}, g());", "a, {}, g(b));", "f(a, {}, g(b));", id="the last of two"),
 ]
