@@ -19,6 +19,7 @@ To plug an editor in:
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -35,6 +36,8 @@ CURSOR = "<cursor>"
 
 SETTINGS = 'provider = "sourcegraph"\nmodel = "fireworks/starcoder-16b"\n'
 """The settings file of the person, in `lsp-completions/config.toml`."""
+
+PATIENCE = 20.0  # seconds for a message; a server that starts on a busy machine takes some
 
 KEEP = "LSP_COMPLETIONS_SCREENS"
 """Names a folder: the screens of all scenarios are kept there, as pictures."""
@@ -465,7 +468,7 @@ class Desk:
         driver.save()
         self._keep(str(case), "saved")
         assert path.read_bytes() == _bytes(scenario.saved, case.line_end)
-        messages = driver.messages()
+        messages = _messages(driver, awaited=scenario.told is not None)
         assert len(messages) == (0 if scenario.told is None else 1), messages
         assert all(scenario.told in message for message in messages if scenario.told)
         assert scenario.asked or len(instance.completions) == asked
@@ -482,6 +485,14 @@ class Desk:
         (self.kept / f"{name}.txt").write_text(self.driver.screen(), encoding="utf-8")
         if os.environ.get(KEEP):
             self.driver.picture(self.kept / f"{name}.png")
+
+
+def _messages(driver: Driver, *, awaited: bool) -> Sequence[str]:
+    """What the user was told; waits for it where something must have been."""
+    patience = time.monotonic() + PATIENCE
+    while not (messages := driver.messages()) and awaited and time.monotonic() < patience:
+        time.sleep(0.1)  # no editor tells when it shows a message
+    return messages
 
 
 def kept(editor: Editor, otherwise: Path) -> Path:
