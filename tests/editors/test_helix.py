@@ -130,6 +130,9 @@ def editing(
                 "the server attached",
                 lambda: log.exists() and "textDocument/didOpen" in log.read_text(encoding="utf-8"),
             )
+            # A server that has just been started may answer its first request too late, and Helix
+            # asks again at the next key only.
+            instance.wait_until(lambda: instance.requests)
             servers = [int((folder / "pid").read_text())]
             person = Editing(helix, instance, path, line_end, home)
             yield person
