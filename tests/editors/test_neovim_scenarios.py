@@ -17,7 +17,10 @@ CONFIG = "require('lsp_completions').setup()\nvim.o.completeopt = 'menuone,nosel
 
 
 class Desks:
-    """One Neovim of each kind for all that is played; a new one after something went wrong."""
+    """One Neovim of each version for all that is played by somebody signed in.
+
+    There is a new one after something went wrong.
+    """
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._factory = factory
@@ -41,6 +44,10 @@ class Desks:
             with suppress(AssertionError, OSError):
                 stack.close()
             raise
+        if not signed_in:
+            # What is missing is told once, and the next test needs to hear it too.
+            del self._running[kind]
+            stack.close()
 
     @contextmanager
     def person(
