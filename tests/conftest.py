@@ -5,6 +5,7 @@ helps nobody. Cases kept outside the project may be missing.
 """
 
 import os
+import signal
 import tempfile
 from collections.abc import Generator
 
@@ -39,6 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     src_cli = [name for name in os.environ if name.startswith("SRC_")]
     for name in (*src_cli, *CERTIFICATES, *PROXIES):
         os.environ.pop(name, None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background jobs ignore Ctrl-C, and so would all that the tests start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = tempfile.TemporaryDirectory(prefix="no-config-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     for kind in ("CONFIG", "STATE", "DATA"):
