@@ -27,7 +27,7 @@ from lsp_completions.pipeline.rebase import cursor_after_typing, rebased
 from lsp_completions.pipeline.trigger import Mode, mode_for
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Provider, livelier
-from lsp_completions.request import Request
+from lsp_completions.request import ExcerptQuery, Request
 from lsp_completions.settings import Multiline, Settings
 
 ENOUGH_AFTER = 3.5  # seconds; whole lines are shown by then, however much is still to come
@@ -159,13 +159,7 @@ class Asker:
                 )
                 await asyncio.sleep(pause)
             if request.elsewhere is not None:
-                await request.elsewhere.decided(
-                    place.document,
-                    without_secrets(place.context),
-                    provider=provider,
-                    settings=settings,
-                    chars=self._limits.excerpt_chars,
-                )
+                await request.elsewhere.decided(self._excerpt_query(place))
             # Who said no lately is not asked again at every key.
             rest = await back_off.rest(provider.host, by_hand=request.by_hand)
         if rest is not None:
@@ -203,6 +197,16 @@ class Asker:
         )
         return Place(key=key, document=document, context=context, mode=mode_for(context, multiline))
 
+    def _excerpt_query(self, place: Place) -> ExcerptQuery:
+        return ExcerptQuery(
+            document=place.document,
+            # What is masked here is masked there: only so is it seen that both are the same.
+            context=without_secrets(place.context),
+            provider=self._provider,
+            settings=self._settings,
+            chars=self._limits.excerpt_chars,
+        )
+
     def _ask(self, place: Place, whom: Provider | None = None) -> Piece:
         """Begin a stream."""
         provider, limits = whom or self._provider, self._limits
@@ -210,14 +214,7 @@ class Asker:
         context = without_secrets(place.context)
         excerpts: Sequence[Excerpt] = ()
         if (elsewhere := self._request.elsewhere) is not None:
-            # What is masked here is masked there: only so is it seen that both are the same.
-            excerpts = elsewhere.excerpts(
-                place.document,
-                context,
-                provider=self._provider,
-                settings=self._settings,
-                chars=limits.excerpt_chars,
-            )
+            excerpts = elsewhere.excerpts(self._excerpt_query(place))
         prompt = build_prompt(
             context,
             excerpts,

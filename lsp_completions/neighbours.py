@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from lsp_completions.pipeline.context import BYTE_ORDER_MARK, CursorContext
+from lsp_completions.pipeline.context import BYTE_ORDER_MARK
 from lsp_completions.pipeline.document import Document, TextChange
 from lsp_completions.pipeline.excerpts import (
     Chosen,
@@ -34,6 +34,7 @@ from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.prompt import Excerpt
 from lsp_completions.pipeline.uris import display_path, document_key
 from lsp_completions.providers.base import Provider
+from lsp_completions.request import ExcerptQuery
 from lsp_completions.settings import Context, Settings
 from lsp_completions.sharing.gate import Gate
 from lsp_completions.sharing.imported_files import Found, ImportedFiles
@@ -201,32 +202,24 @@ class Neighbours:
 
     # ---- what is shown
 
-    async def decided(
-        self,
-        document: Document,
-        context: CursorContext,
-        *,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> None:
+    async def decided(self, query: ExcerptQuery) -> None:
         """Have ready, within a few milliseconds, what may be shown at a place."""
-        if chars <= 0 or self._closed:
+        if query.chars <= 0 or self._closed:
             return
-        settings = self._narrowed(settings)
-        key = document_key(document.uri)
-        self.looked_at(document.uri)
-        texts = self._candidates(key, settings)
+        query = self._narrowed(query)
+        provider, key = query.provider, document_key(query.document.uri)
+        self.looked_at(query.document.uri)
+        texts = self._candidates(key, query.settings)
         # Of the document itself whoever asks knows that it may be sent.
         others = [text for text in texts if document_key(text.uri) != key]
         own = [text for text in (self._open.get(key),) if text is not None]
         waiting = [*self._refreshed([*own, *others]), *self._settled(others, provider)]
-        self._look_for_imports(key, settings)
+        self._look_for_imports(key, query.settings)
         if waiting:
             # Not for the tasks' own ends: others wait for them as well.
             await asyncio.wait(waiting, timeout=self._wait)
         for _ in range(2):
-            chosen = self._choose(document, context, provider, settings, chars)
+            chosen = self._choose(query)
             # The disk may say something else by now.
             asking = [
                 self._settle(text, provider)
@@ -239,51 +232,28 @@ class Neighbours:
                 return
             await asyncio.wait(asking, timeout=self._wait)
 
-    def excerpts(
-        self,
-        document: Document,
-        context: CursorContext,
-        *,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> tuple[Excerpt, ...]:
+    def excerpts(self, query: ExcerptQuery) -> tuple[Excerpt, ...]:
         """What to show beside the text around the cursor, by what is ready and allowed now."""
-        if chars <= 0 or self._closed:
+        if query.chars <= 0 or self._closed:
             return ()
-        settings = self._narrowed(settings)
-        chosen = self._choose(document, context, provider, settings, chars)
-        return tuple(each.excerpt for each in chosen if self._is_allowed(each.key, provider))
+        chosen = self._choose(self._narrowed(query))
+        return tuple(each.excerpt for each in chosen if self._is_allowed(each.key, query.provider))
 
-    def _choose(
-        self,
-        document: Document,
-        context: CursorContext,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> tuple[Chosen, ...]:
+    def _choose(self, query: ExcerptQuery) -> tuple[Chosen, ...]:
         try:
-            return self._chosen(document, context, provider, settings, chars)
+            return self._chosen(query)
         except Exception as error:  # noqa: BLE001
             # Without an excerpt a suggestion comes all the same.
             log.warning("No excerpts, choosing them failed (%s).", type(error).__name__)
             return ()
 
-    def _chosen(
-        self,
-        document: Document,
-        context: CursorContext,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> tuple[Chosen, ...]:
-        key = document_key(document.uri)
+    def _chosen(self, query: ExcerptQuery) -> tuple[Chosen, ...]:
+        provider, settings, key = query.provider, query.settings, document_key(query.document.uri)
         texts = self._candidates(key, settings)
         indexes = {document_key(text.uri): text.index for text in texts if text.index is not None}
-        asked = (settings, chars, provider.host)
-        line = document.place_at(context.offset)[0]
-        names = names_before(context)
+        asked = (settings, query.chars, provider.host)
+        line = query.document.place_at(query.context.offset)[0]
+        names = names_before(query.context)
         before = self._choices.get(key)
         if before is not None and before.asked != asked:
             before = None
@@ -296,11 +266,11 @@ class Neighbours:
             return before.chosen
         own = self._open.get(key)
         imports = own.index.imports if own is not None and own.index is not None else ()
-        query = query_at(context, imports)
+        wanted = query_at(query.context, imports)
         sources = self._sources(key, texts, provider, settings)
-        chosen = choose(query, sources, chars=chars, kept=before.chosen if before else ())
+        chosen = choose(wanted, sources, chars=query.chars, kept=before.chosen if before else ())
         left_out = frozenset(indexes.keys() - {source.index.key for source in sources})
-        names |= query.names.keys()
+        names |= wanted.names.keys()
         self._choices[key] = _Choice(asked, line, chosen, indexes, left_out, names)
         self._choices.move_to_end(key)
         while len(self._choices) > MOST_CHOICES:
@@ -329,13 +299,13 @@ class Neighbours:
 
     # ---- what may be searched
 
-    def _narrowed(self, settings: Settings) -> Settings:
-        """The settings of a request, less what those in force by now do not let be searched."""
-        now = self._in_force
+    def _narrowed(self, query: ExcerptQuery) -> ExcerptQuery:
+        """The query, less what the settings in force by now do not let be searched."""
+        settings, now = query.settings, self._in_force
         if settings == now:
-            return settings
+            return query
         alone = Context.DOCUMENT in (settings.context, now.context)
-        return replace(
+        narrowed = replace(
             settings,
             context=Context.DOCUMENT if alone else settings.context,
             open_documents=settings.open_documents and now.open_documents,
@@ -343,6 +313,7 @@ class Neighbours:
             imported_files=settings.imported_files and now.imported_files,
             distant_code=settings.distant_code and now.distant_code,
         )
+        return replace(query, settings=narrowed)
 
     def _candidates(self, own: str, settings: Settings) -> list[_Text]:
         """The texts that the settings let be searched, the one around the cursor among them."""

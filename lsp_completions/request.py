@@ -34,30 +34,25 @@ class Permission(Protocol):
         """The name of the repository around the document, where the provider is to be told."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExcerptQuery:
+    """Where code from elsewhere is wanted, by whom, by which settings, and how much of it."""
+
+    document: Document
+    context: CursorContext
+    provider: Provider
+    settings: Settings
+    chars: int
+
+
 class Elsewhere(Protocol):
     """The code from elsewhere that may be shown beside the text around the cursor."""
 
-    async def decided(
-        self,
-        document: Document,
-        context: CursorContext,
-        *,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> None:
+    async def decided(self, query: ExcerptQuery) -> None:
         """Wait, some milliseconds, for what is nearly known."""
 
-    def excerpts(
-        self,
-        document: Document,
-        context: CursorContext,
-        *,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> Sequence[Excerpt]:
-        """What to show within so many characters, by what is known and allowed now."""
+    def excerpts(self, query: ExcerptQuery) -> Sequence[Excerpt]:
+        """What to show, by what is known and allowed now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ import httpx
 from lsp_completions.completer import complete
 from lsp_completions.generations import Generations
 from lsp_completions.local_model.client import Endpoint, LocalModel
-from lsp_completions.pipeline.context import CursorContext, Windows, context_at
+from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.excerpts import Index, Source, choose, index_of, query_at
 from lsp_completions.pipeline.languages import language_of
@@ -27,7 +27,7 @@ from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.prompt import Excerpt
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.local import LIMITS, Local
-from lsp_completions.request import Request, at_hand
+from lsp_completions.request import ExcerptQuery, Request, at_hand
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 from tests.evaluation import corpora
@@ -214,21 +214,22 @@ class Beside:
         self._path = _path(hole)
         self._sources: list[Source] | None = None
 
-    async def decided(self, document: Document, context: CursorContext, **_: object) -> None:
+    async def decided(self, query: ExcerptQuery) -> None:
         """All is known."""
 
-    def excerpts(
-        self, document: Document, context: CursorContext, *, chars: int, **_: object
-    ) -> Sequence[Excerpt]:
+    def excerpts(self, query: ExcerptQuery) -> Sequence[Excerpt]:
         """What the pipeline would choose of them."""
         if self._sources is None:
             own = index_of(
-                document.text, key="own", path=self._path.name, language=context.language
+                query.document.text,
+                key="own",
+                path=self._path.name,
+                language=query.context.language,
             )
             others = [Source(index=each) for each in self._others()]
             self._sources = [*others, Source(index=own, is_own=True)]
-        query = query_at(context, self._sources[-1].index.imports)
-        return [each.excerpt for each in choose(query, self._sources, chars=chars)]
+        wanted = query_at(query.context, self._sources[-1].index.imports)
+        return [each.excerpt for each in choose(wanted, self._sources, chars=query.chars)]
 
     def _others(self) -> Iterator[Index]:
         if not self._path.is_absolute():

@@ -10,15 +10,14 @@ import pytest
 from lsp_completions.completer import complete
 from lsp_completions.generations import Generations
 from lsp_completions.kinds import Secret
-from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.prompt import Excerpt
-from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
+from lsp_completions.providers.base import Event, HttpRequest, Limits
 from lsp_completions.providers.local import LIMITS
 from lsp_completions.providers.sourcegraph import Sourcegraph
-from lsp_completions.request import Request, at_hand
-from lsp_completions.settings import Settings, resolve
+from lsp_completions.request import ExcerptQuery, Request, at_hand
+from lsp_completions.settings import resolve
 from tests.support.cursor import cursor
 
 PROVIDER = Sourcegraph(endpoint="http://127.0.0.1:1", token=Secret("t"), api_version=2)
@@ -32,28 +31,13 @@ class Shelf:
     asked: list[int] = field(default_factory=list)
     is_decided: bool = False
 
-    async def decided(
-        self,
-        document: Document,
-        context: CursorContext,
-        *,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> None:
+    async def decided(self, query: ExcerptQuery) -> None:
         await asyncio.sleep(0)
         self.is_decided = True
 
-    def excerpts(
-        self,
-        document: Document,
-        context: CursorContext,
-        *,
-        provider: Provider,
-        settings: Settings,
-        chars: int,
-    ) -> Sequence[Excerpt]:
+    def excerpts(self, query: ExcerptQuery) -> Sequence[Excerpt]:
         assert self.is_decided
+        chars = query.chars
         self.asked.append(chars)
         return [Excerpt(path="b.py", text="§" * (chars - 60))] if chars > 60 else []
 

@@ -30,6 +30,7 @@ from lsp_completions.pipeline.uris import display_path
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.request import ExcerptQuery
 from lsp_completions.settings import Settings, resolve
 from lsp_completions.sharing.context_filters import ContextFilters
 from lsp_completions.sharing.gate import Gate
@@ -99,20 +100,15 @@ class Scene:
             path=display_path(document.uri, [self.folder.as_uri()]),
             windows=Windows(prefix_chars=4300, suffix_chars=716),
         )
-        await self.neighbours.decided(
-            document,
-            context,
+        query = ExcerptQuery(
+            document=document,
+            context=context,
             provider=self.provider,
             settings=self.settings,
             chars=self.chars,
         )
-        return self.neighbours.excerpts(
-            document,
-            context,
-            provider=self.provider,
-            settings=self.settings,
-            chars=self.chars,
-        )
+        await self.neighbours.decided(query)
+        return self.neighbours.excerpts(query)
 
     async def reads(self, path: str = "shop.py", *, until: str = "") -> str:
         """All that is shown, once it is ready or holds a text."""
