@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 
 from lsp_completions.errors import CompletionsError
+from lsp_completions.journal import Fate, Journal
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.uris import document_key
@@ -23,29 +24,40 @@ class Acceptance:
 
     def __init__(
         self,
+        journal: Journal,
         *,
         current: Callable[[str], Document | None],
         next_request: Callable[[Document, int], Request | None],
         ask: Callable[[Request], Coroutine[None, None, None]],
     ) -> None:
         self._suggestions = Suggestions()
+        self._journal = journal
         self._current = current
         self._next_request = next_request
         self._ask = ask
         self._ahead: dict[str, asyncio.Task[None]] = {}
 
-    def shown(self, outcome: Suggested) -> list[str]:
-        """Ids for suggestions, by which the editor will report what becomes of them."""
+    def shown(self, outcome: Suggested, entry: int) -> list[str]:
+        """Ids for suggestions, by which the editor will report what becomes of them.
+
+        `entry` is the number of the outcome in the journal.
+        """
         return [
-            self._suggestions.add(Shown(document=outcome.document, edit=edit))
+            self._suggestions.add(Shown(document=outcome.document, edit=edit, entry=entry))
             for edit in outcome.edits
         ]
+
+    def is_on_screen(self, identity: str) -> None:
+        """A suggestion was shown."""
+        if (shown := self._suggestions.get(identity)) is not None:
+            self._journal.happened(shown.entry, shown=True)
 
     def accepted(self, identity: str) -> None:
         """A suggestion was accepted."""
         if (shown := self._suggestions.accept(identity)) is None:
             return
         logger.info("a suggestion was accepted")
+        self._journal.happened(shown.entry, fate=Fate.ACCEPTED, taken=len(shown.edit.new_text))
         # The document may not show the acceptance yet. Where it shows something else, nobody knows
         # what comes next.
         now = self._current(shown.uri)
@@ -65,6 +77,7 @@ class Acceptance:
             self.accepted(identity)
         else:
             logger.info("a part of a suggestion was accepted")
+            self._journal.happened(shown.entry, fate=Fate.ACCEPTED_IN_PART, taken=units)
 
     def end(self, uri: str) -> None:
         """Ask no more for what comes next in a document."""

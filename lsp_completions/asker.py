@@ -29,6 +29,7 @@ from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Provider, livelier
 from lsp_completions.request import ExcerptQuery, Request
 from lsp_completions.settings import Multiline, Settings
+from lsp_completions.trail import How
 
 ENOUGH_AFTER = 3.5  # seconds; whole lines are shown by then, however much is still to come
 MOST_ATTEMPTS = 4  # more streams than that are not begun for one request
@@ -88,13 +89,18 @@ class Asker:
         silent: Generation | None = None
         for _ in range(MOST_ATTEMPTS):
             try:
-                pieces = fitting(place, memory, but=silent)
+                pieces, asked = fitting(place, memory, but=silent), False
                 if not pieces:
                     if (reason := await self._why_not(place)) is not None:
                         return reason
                     # The other method may have asked meanwhile.
-                    pieces = fitting(place, memory, but=silent) or [memory.add(self._ask(place))]
+                    pieces = fitting(place, memory, but=silent)
+                    if asked := not pieces:
+                        pieces = [memory.add(self._ask(place))]
+                self._note(pieces[0], asked=asked)
                 found = await self._first_known(pieces, place)
+                if found.piece not in pieces:
+                    self._note(found.piece, asked=True)
                 suggestion, typed = found.suggestion, found.typed
                 # Accepted while it was not known whether there is more of it.
                 used_up = suggestion.text != "" and typed.text.startswith(suggestion.text)
@@ -172,6 +178,18 @@ class Asker:
             return None if kept_back is None else Skipped(reason=kept_back)
         return None
 
+    def _note(self, piece: Piece, *, asked: bool) -> None:
+        """Note whose words the answer is made of."""
+        generation = piece.generation
+        if asked:
+            how = How.ASKED
+        elif generation.ahead and not self._request.ahead:
+            # From now on it is what the user was shown before.
+            how, generation.ahead = How.AHEAD, False
+        else:
+            how = How.JOINED if piece.suggestion is None else How.MEMORY
+        self._request.trail.follows(generation, how)
+
     def _is_refused(self) -> bool:
         """What allowed the first stream may not hold any more."""
         permission = self._request.permission
@@ -223,6 +241,7 @@ class Asker:
             budget_chars=limits.prompt_chars(chats=family.reply is not None),
             single_line=place.mode is Mode.LINE,
         )
+        self._request.trail.has_prompt()
         generation = self._generations.start(
             provider,
             prompt,
@@ -230,6 +249,7 @@ class Asker:
             max_tokens=limits.max_tokens,
             document=place.key.document,
         )
+        generation.ahead = self._request.ahead
         return Piece(place=place, generation=generation)
 
     def _ask_beside(self, place: Place) -> Piece | None:

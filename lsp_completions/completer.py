@@ -57,6 +57,7 @@ async def complete(
         if (reason := permission.why_kept_back(provider)) is not None:
             return Skipped(reason=reason)
         repository = permission.repository(provider)
+    request.trail.may_be_sent(provider)
 
     asker = Asker(
         request, provider, generations, memory, repository=repository, began=began, ends=ends

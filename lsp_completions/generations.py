@@ -65,6 +65,8 @@ class Generation:
         self.prompt = prompt
         self.document = ""
         """Which document it is for."""
+        self.ahead = False
+        """Nobody has seen anything of it yet: it was asked before somebody wanted it."""
         self.said = ""
         """All the code that the model has said so far."""
         self.taken_back = 0
@@ -79,6 +81,8 @@ class Generation:
         self.wanted = False
         """A suggestion was made of it, so that what comes after that is worth having."""
         self.began = asyncio.get_running_loop().time()
+        self.event_after: float | None = None
+        """Seconds until anything came."""
         self.first_after: float | None = None
         """Seconds until the first text."""
         self._ask = ask
@@ -220,6 +224,8 @@ class Generation:
     async def _listen(self) -> None:
         async with aclosing(self._ask(self.provider)) as events:
             async for event in events:
+                if self.event_after is None:
+                    self.event_after = asyncio.get_running_loop().time() - self.began
                 if (chunk := self.provider.chunk(event)) is not None:
                     self._take(chunk)
                 if self.abandoned and self._speaks:

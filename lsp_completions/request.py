@@ -1,7 +1,7 @@
 """What somebody wants completed, as it was at the moment the editor asked."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from lsp_completions.pipeline.context import CursorContext
@@ -11,6 +11,7 @@ from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.prompt import Excerpt
 from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Settings
+from lsp_completions.trail import Trail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,8 @@ class Request:
     elsewhere: Elsewhere | None = None
     """`None` where nothing but the document is shown."""
     grammar: Grammar | None = None
+    trail: Trail = field(default_factory=Trail, repr=False, compare=False)
+    """What it goes through is noted there."""
 
 
 def at_hand(provider: Provider) -> Callable[[], Awaitable[Provider]]:

@@ -7,7 +7,6 @@ coroutine it returns.
 import asyncio
 import logging
 import sys
-import time
 from collections.abc import Callable, Coroutine
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -26,6 +25,7 @@ from lsp_completions.configuration.in_force import Question
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.credentials.credential import CredentialOrigin, origin_of
 from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
+from lsp_completions.journal import Asked, Entry, Journal, Method
 from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
 from lsp_completions.pipeline.document import Document
@@ -42,6 +42,7 @@ from lsp_completions.request import Request, Selection
 from lsp_completions.session import TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
 from lsp_completions.switches import Scope, Switch
+from lsp_completions.trail import Trail
 
 if TYPE_CHECKING:
     from lsp_completions.service import Service
@@ -80,7 +81,8 @@ MATCHES_BEGINNINGS = ("Neovim",)
 
 CONTENT_MODIFIED = -32801
 
-Work = Callable[[], Coroutine[None, None, Outcome]]
+Work = Callable[[], Coroutine[None, None, tuple[Outcome, int]]]
+"""Its result is an outcome, and the number of its entry in the journal."""
 
 READERS: dict[str, Callable[[object], Any]] = {
     types.TEXT_DOCUMENT_DID_OPEN: convert.read_open,
@@ -127,7 +129,9 @@ class CompletionServer(Server):
             changed=self._settings_changed,
             logged_in=self.try_again,
         )
+        self.journal = Journal()
         self.acceptance = Acceptance(
+            self.journal,
             current=lambda uri: self.service.documents.get(uri),
             next_request=self._next_request,
             ask=lambda request: self.service.complete_ahead(request),
@@ -285,7 +289,7 @@ class CompletionServer(Server):
     async def _inline_answer(
         self, query: CompletionQuery, work: Work
     ) -> types.InlineCompletionList | None:
-        outcome = await work()
+        outcome, entry = await work()
         if isinstance(outcome, Suggested):
             return convert.inline_items(
                 # Not the document as it is now: a key may have come while the answer got here.
@@ -293,7 +297,7 @@ class CompletionServer(Server):
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
-                ids=self.acceptance.shown(outcome),
+                ids=self.acceptance.shown(outcome, entry),
             )
         if outcome.reason is SkipReason.SUPERSEDED:
             return None
@@ -313,7 +317,7 @@ class CompletionServer(Server):
         return self._menu_answer(query, self._begin(query, MENU, by_hand=by_hand))
 
     async def _menu_answer(self, query: CompletionQuery, work: Work) -> types.CompletionList | None:
-        outcome = await work()
+        outcome, entry = await work()
         if isinstance(outcome, Suggested):
             return convert.menu_items(
                 outcome.document,
@@ -321,7 +325,7 @@ class CompletionServer(Server):
                 outcome.edits,
                 self.client,
                 command=ACCEPTED + self.settings.command_suffix,
-                ids=self.acceptance.shown(outcome),
+                ids=self.acceptance.shown(outcome, entry),
                 detail=self.service.backend.model or self.service.backend.name,
                 # The editor is to ask again at each key: whether that fits is known here.
                 is_incomplete=not outcome.complete or self.client.name not in MATCHES_BEGINNINGS,
@@ -339,16 +343,25 @@ class CompletionServer(Server):
 
         A function and not its coroutine, since a request cancelled at once is never begun.
         """
-        began = time.monotonic()
+        trail = Trail()
         self.following.look_for_changes()
-        prepared = self._prepare(query, method, by_hand=by_hand)
+        document = self.service.documents.get(query.uri)
+        asked = Asked(
+            method=Method.INLINE if method == INLINE else Method.MENU,
+            uri=query.uri,
+            path=display_path(query.uri, self.following.roots),
+            language="" if document is None else document.language_id,
+            line=query.position.line + 1,
+            by_hand=by_hand,
+        )
+        prepared = self._prepare(query, method, by_hand=by_hand, trail=trail)
         if isinstance(prepared, SkipReason):
             run = partial(_skipped, prepared)
         else:
             turn = self.turns.take(query.uri, method)
             run = partial(turn.run, partial(self.service.complete, prepared))
 
-        async def work() -> Outcome:
+        async def work() -> tuple[Outcome, int]:
             try:
                 result = await run()
                 if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
@@ -362,12 +375,16 @@ class CompletionServer(Server):
                 self.notices.failed(error)
                 self._tell_status(error)
                 result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
+            except asyncio.CancelledError:
+                self.journal.add(asked, trail, Skipped(reason=SkipReason.CANCELLED))
+                raise
             if isinstance(result, Skipped) and result.reason in TOLD_BY_HAND:
                 if (trouble := self.service.trouble(query.uri, result)) is not None:
                     self.notices.failed(trouble)
                 self._say_why(query.uri, result.reason, by_hand=by_hand)
-            _log_outcome(method, display_path(query.uri, self.following.roots), result, began)
-            return result
+            entry = self.journal.add(asked, trail, result)
+            _log_outcome(entry)
+            return result, entry.number
 
         return work
 
@@ -380,7 +397,7 @@ class CompletionServer(Server):
             self.messages.inform(f"nothing for {path}: {reason.value}")
 
     def _prepare(
-        self, query: CompletionQuery, method: str, *, by_hand: bool
+        self, query: CompletionQuery, method: str, *, by_hand: bool, trail: Trail
     ) -> Request | SkipReason:
         self.following.notice_logins()
         reason = self.service.why_not(query.uri, by_hand=by_hand)
@@ -406,6 +423,7 @@ class CompletionServer(Server):
             deadline=None if waits else self.settings.menu_deadline,
             follow_typing=method == INLINE,
             by_hand=by_hand,
+            trail=trail,
         )
 
     # ---- what becomes of suggestions
@@ -413,6 +431,8 @@ class CompletionServer(Server):
     def did_show(self, report: convert.Report) -> None:
         """A suggestion is on the screen, which is no reason to ask for more."""
         logger.debug("shown: %s", report.identity)
+        if report.identity is not None:
+            self.acceptance.is_on_screen(report.identity)
 
     def did_accept_part(self, report: convert.Report) -> None:
         """The beginning of a suggestion was accepted, or the last of it."""
@@ -595,10 +615,9 @@ async def _skipped(reason: SkipReason) -> Outcome:
     return Skipped(reason=reason)
 
 
-def _log_outcome(method: str, path: str, outcome: Outcome, began: float) -> None:
-    milliseconds = (time.monotonic() - began) * 1000
-    what = "suggested" if isinstance(outcome, Suggested) else outcome.reason.value
-    if isinstance(outcome, Skipped) and outcome.reason is SkipReason.BACKING_OFF:
-        what = outcome.detail
-    kind = "inline" if method == INLINE else "menu"
-    logger.info("%s %s: %s (%.0f ms)", kind, path, what, milliseconds)
+def _log_outcome(entry: Entry) -> None:
+    what = "suggested" if entry.reason is None else entry.reason.value
+    if entry.reason is SkipReason.BACKING_OFF:
+        what = entry.detail
+    asked = entry.asked
+    logger.info("%s %s: %s (%.0f ms)", asked.method.value, asked.path, what, entry.times.answered)

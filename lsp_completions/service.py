@@ -32,6 +32,7 @@ from lsp_completions.sharing.context_filters import ContextFilters
 from lsp_completions.sharing.gate import Gate, Permission
 from lsp_completions.site import Sites
 from lsp_completions.switches import Switches
+from lsp_completions.trail import Trail
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import network_of
 
@@ -174,6 +175,7 @@ class Service:
         follow_typing: bool = True,
         by_hand: bool = False,
         ahead: bool = False,
+        trail: Trail | None = None,
     ) -> Request:
         """What `complete` needs. For the parameters see `Request`."""
         settings, uri = self._following.settings, document.uri
@@ -194,6 +196,7 @@ class Service:
             permission=Permission(self.gate, uri, settings.total_timeout / 2),
             elsewhere=self.neighbours,
             grammar=self.grammars.of(document),
+            trail=Trail() if trail is None else trail,
         )
 
     async def complete(self, request: Request) -> Outcome:

@@ -189,6 +189,8 @@ class Shown:
 
     document: Document
     edit: Edit
+    entry: int = 0
+    """The number of the outcome in the journal."""
 
     @property
     def uri(self) -> str:

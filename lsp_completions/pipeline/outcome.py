@@ -48,6 +48,7 @@ class SkipReason(Enum):
     IN_STRING = "The cursor is in a string, and the setting inStrings is false."
     STATEMENT_ENDED = "Nothing is missing on this line."
     SUPERSEDED = "A newer request took its place."
+    CANCELLED = "The editor took its request back."
     MOVED_ON = "The document changed while the model was answering."
     SELECTION_DIFFERS = "The selected menu entry does not continue the text before it."
     TOO_SLOW = "The model had not answered in time."

@@ -16,9 +16,10 @@ async def test_a_key_that_crosses_the_answer_tears_no_range() -> None:
         {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 4}}
     )
 
-    async def work() -> Outcome:
+    async def work() -> tuple[Outcome, int]:
         server.did_open(Document.open(URI, "python", 2, "# one\nx = \n"))
-        return Suggested(document=asked, edits=(Edit(start=4, end=4, new_text="call()"),))
+        edit = Edit(start=4, end=4, new_text="call()")
+        return Suggested(document=asked, edits=(edit,)), 1
 
     answer = await server._inline_answer(query, work)
     assert answer is not None

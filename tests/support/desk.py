@@ -16,6 +16,7 @@ from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, Selection, at_hand
 from lsp_completions.session import Shown
 from lsp_completions.settings import Settings
+from lsp_completions.trail import Trail
 from tests.support.cursor import apply, cursor
 
 MOST_OF_A_PIECE = 1000  # characters
@@ -59,6 +60,7 @@ class Desk:
         self.settings = Settings()
         self.memory = Memory()
         self.streams: list[Stream] = []
+        self.trails: list[Trail] = []  # of what was asked, in its order
         self.asked = asyncio.Condition()
         self.generations = Generations(self._open)
 
@@ -126,6 +128,7 @@ class Desk:
             follow_typing=follow_typing,
             selection=selection,
         )
+        self.trails.append(request.trail)
         return asyncio.create_task(complete(request, self.generations, self.memory))
 
     def reports(self, outcome: Outcome) -> "asyncio.Task[Outcome]":
