@@ -106,6 +106,12 @@ class BackOff:
             await found.trying.over.wait()
         return None
 
+    def left(self, host: str) -> str | None:
+        """Why `host` would not be asked at this moment, as a sentence; `None` when it may be."""
+        found = self._hosts.get(host)
+        left = 0.0 if found is None else found.until - self._clock()
+        return f"{host} is asked again in {in_words(left)}." if left > 0 else None
+
     def is_well(self, host: str) -> bool:
         """Whether the last request to `host`, if there was one, went well."""
         return host not in self._hosts

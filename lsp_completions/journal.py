@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import count
+from typing import Any
 
 from lsp_completions.pipeline.outcome import Outcome, SkipReason, Suggested
 from lsp_completions.pipeline.uris import document_key
@@ -90,6 +91,45 @@ class Entry:
     def suggested(self) -> bool:
         """Whether there was something to show."""
         return self.reason is None
+
+    def fields(self) -> dict[str, Any]:
+        """The same for JSON."""
+        asked, times = self.asked, self.times
+        return {
+            "number": self.number,
+            "at": round(self.at, 3),
+            "method": asked.method.value,
+            "path": asked.path,
+            "language": asked.language,
+            "line": asked.line,
+            "byHand": asked.by_hand,
+            "provider": self.provider or None,
+            "model": self.model or None,
+            "how": None if self.how is None else self.how.value,
+            "reason": None if self.reason is None else self.reason.key,
+            "message": None if self.reason is None else self.message,
+            "times": {
+                "gate": times.gate,
+                "prompt": times.prompt,
+                "sent": times.sent,
+                "firstEvent": times.first_event,
+                "firstText": times.first_text,
+                "answered": times.answered,
+            },
+            "candidates": self.candidates,
+            "lines": self.lines,
+            "characters": self.characters,
+            "excerpts": self.excerpts,
+            "shown": self.shown,
+            "fate": self.fate.value if self.suggested else None,
+            "taken": self.taken,
+            "settled": self.settled,
+        }
+
+    @property
+    def message(self) -> str:
+        """Why there was nothing, in the best words there are; empty where there was something."""
+        return self.detail or ("" if self.reason is None else self.reason.value)
 
 
 Subscriber = Callable[[Entry], object]

@@ -1,6 +1,7 @@
 """What the user sees of the server beside suggestions: sentences, questions, progress."""
 
 import asyncio
+import contextlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
@@ -26,7 +27,14 @@ class Messages:
         self.client = Client()
         self._server = server
         self._said: set[str] = set()
-        self._progressing: set[asyncio.Task[None]] = set()
+        self._progressing: dict[asyncio.Task[None], str] = {}
+        self.on_long: Callable[[], None] = lambda: None
+        """Called when `takes_long` is another."""
+
+    @property
+    def takes_long(self) -> str:
+        """What is waited for, as a sentence; empty where nothing is."""
+        return next(iter(self._progressing.values()), "")
 
     def warn(self, sentence: str) -> None:
         """Something the user should know."""
@@ -58,17 +66,23 @@ class Messages:
         return None if answer is None else answer.title == SEND
 
     def show_until(self, ends: Callable[[], Awaitable[object]], sentence: str) -> None:
-        """Show that something takes long, until it ends; nothing where editors show no progress."""
-        if self.client.work_done_progress:
-            task = asyncio.create_task(self._progress(ends, sentence), name="progress")
-            self._progressing.add(task)
-            task.add_done_callback(self._progressing.discard)
+        """Show that something takes long, until it ends, where editors show that."""
+        shows = self.client.work_done_progress
+        work = self._progress(ends, sentence) if shows else _ended(ends)
+        task = asyncio.create_task(work, name="progress")
+        self._progressing[task] = sentence
+        self.on_long()
+        task.add_done_callback(self._is_over)
+
+    def _is_over(self, task: asyncio.Task[None]) -> None:
+        self._progressing.pop(task, None)
+        if not task.cancelled():
+            self.on_long()
 
     def show_loading(self, sentence: str, loading: "asyncio.Task[None]") -> None:
         """Ollama loads its model: show it until it is there, or say it once."""
-        if self.client.work_done_progress:
-            self.show_until(partial(asyncio.wait, [loading]), sentence)
-        elif sentence not in self._said:
+        self.show_until(partial(asyncio.wait, [loading]), sentence)
+        if not self.client.work_done_progress and sentence not in self._said:
             self._said.add(sentence)
             self.inform(f"{sentence}. Suggestions come when it is there.")
 
@@ -82,14 +96,18 @@ class Messages:
             return
         progress.begin(token, types.WorkDoneProgressBegin(title=sentence))
         try:
-            await ends()
-        except CompletionsError:
-            pass  # told by the request that waits for it
+            await _ended(ends)
         finally:
             progress.end(token, types.WorkDoneProgressEnd())
 
     async def aclose(self) -> None:
         """Show no progress any more."""
-        for task in self._progressing:
+        waiting = tuple(self._progressing)
+        for task in waiting:
             task.cancel()
-        await asyncio.gather(*self._progressing, return_exceptions=True)
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def _ended(ends: Callable[[], Awaitable[object]]) -> None:
+    with contextlib.suppress(CompletionsError):  # told by the request that waits for it
+        await ends()

@@ -7,6 +7,7 @@ coroutine it returns.
 import asyncio
 import logging
 import sys
+import time
 from collections.abc import Callable, Coroutine
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from lsp_completions import __version__, convert, signed_in
+from lsp_completions import __version__, convert, signed_in, status
 from lsp_completions.acceptance import Acceptance
 from lsp_completions.configuration import (
     SECTION,
@@ -28,7 +29,7 @@ from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
 from lsp_completions.journal import Asked, Entry, Journal, Method
 from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
-from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.document import Document, Position
 from lsp_completions.pipeline.outcome import (
     TOLD_BY_HAND,
     Outcome,
@@ -53,6 +54,7 @@ logger = logging.getLogger(__name__)
 INLINE = types.TEXT_DOCUMENT_INLINE_COMPLETION
 MENU = types.TEXT_DOCUMENT_COMPLETION
 
+WHY = "lspCompletions.why"
 ACCEPTED = "lspCompletions.didAcceptCompletion"
 # What clients written for Copilot's server report. Never offered: VS Code registers what is offered
 # for all its windows, and fails where another has it already.
@@ -118,11 +120,12 @@ class CompletionServer(Server):
         self.trigger_kinds = TriggerKinds()
         self.shows_inline = False
         self._trouble_of_late: CompletionsError | None = None
-        self._status: dict[str, object] | None = None
+        self._told_copilot: dict[str, object] | None = None
         self._told_why: set[tuple[str, SkipReason]] = set()
 
         self.messages = Messages(self)
         self.notices = Notices(self.messages.warn)
+        self.status = status.Status(self.messages, look=self._facts, tell=self._status_changed)
         self.following = Following(
             ask=self._ask,
             tell=self.notices.problem,
@@ -204,7 +207,7 @@ class CompletionServer(Server):
             del self.handlers[MENU]
         elif self._menu_is_left_to_inline():
             self.options[MENU] = types.CompletionOptions()
-        commands = [name + self.settings.command_suffix for name in (ACCEPTED, *SWITCHES)]
+        commands = [name + self.settings.command_suffix for name in (ACCEPTED, *SWITCHES, WHY)]
         self.options[types.WORKSPACE_EXECUTE_COMMAND] = types.ExecuteCommandOptions(commands)
         if not client.advertises_inline:
             logger.info("%s does not announce inline completion.", client.name or "The editor")
@@ -235,6 +238,7 @@ class CompletionServer(Server):
         self.service.gate.judge(document.uri)
         self.service.neighbours.opened(document)
         self.service.grammars.begin(document)
+        self.status.look_at(document.uri)
         self.following.look_for_changes()
 
     def did_change(self, change: convert.DocumentChange) -> None:
@@ -242,6 +246,7 @@ class CompletionServer(Server):
         encoding = self.client.encoding
         self.service.documents.change(change.uri, change.changes, encoding, change.version)
         self.typing.changed(change.uri, change.changes, encoding)
+        self.status.look_at(change.uri)
         if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
             self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
         self.service.document_changed(change.uri)
@@ -253,6 +258,7 @@ class CompletionServer(Server):
         self.service.end_for(uri)
         self.service.documents.close(uri)
         self.acceptance.forget(uri)
+        self.status.left(uri)
         self.service.gate.forget(uri)
         self.service.neighbours.closed(uri)
         key = document_key(uri)
@@ -363,7 +369,8 @@ class CompletionServer(Server):
 
         async def work() -> tuple[Outcome, int]:
             try:
-                result = await run()
+                with self.status.asking(trail):
+                    result = await run()
                 if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
                     self.notices.worked()
                     self._tell_status(None)
@@ -382,6 +389,7 @@ class CompletionServer(Server):
                 if (trouble := self.service.trouble(query.uri, result)) is not None:
                     self.notices.failed(trouble)
                 self._say_why(query.uri, result.reason, by_hand=by_hand)
+            self.status.changed()
             entry = self.journal.add(asked, trail, result)
             _log_outcome(entry)
             return result, entry.number
@@ -443,6 +451,7 @@ class CompletionServer(Server):
         """The user looks at a document, perhaps after changing something elsewhere."""
         if uri is not None:
             self.service.neighbours.looked_at(uri)
+            self.status.look_at(uri)
         self.following.look_for_changes()
 
     def _next_request(self, document: Document, offset: int) -> Request | None:
@@ -461,6 +470,8 @@ class CompletionServer(Server):
                 case [str(identity), *_]:
                     self.acceptance.accepted(identity)
             return None
+        if call.command == WHY + suffix:
+            return self._why(*convert.read_place(call.arguments))
         for name, switch in SWITCHES.items():
             if call.command == name + suffix:
                 return self._switch(switch, _scope_of(call))
@@ -478,6 +489,24 @@ class CompletionServer(Server):
             "workspace": self.service.switches.workspace,
             "languages": self.service.switches.languages,
         }
+
+    def _why(self, uri: str | None, position: Position | None) -> dict[str, Any]:
+        """Why there is a suggestion or none: in a document's line, a document, or where we were."""
+        from lsp_completions import explanation
+
+        entries = self.journal.entries()
+        if uri is None:
+            uri = self.status.uri or (entries[0].asked.uri if entries else None)
+        if uri is None:
+            return explanation.explained(explanation.NOWHERE, None, at=time.time())
+        key, now = document_key(uri), explanation.Now()
+        here = [each for each in entries if document_key(each.asked.uri) == key]
+        if position is not None:
+            here = [each for each in here if each.asked.line == position.line + 1]
+            now = self.service.why_not_at(uri, position, self.client.encoding)
+        elif (reason := self.service.why_not(uri, by_hand=False)) is not None:
+            now = explanation.Now(reason=reason)
+        return explanation.explained(now, explanation.telling(here), at=time.time())
 
     # ---- for clients made for Copilot's server
 
@@ -509,10 +538,35 @@ class CompletionServer(Server):
     def _tell_status(self, trouble: CompletionsError | None) -> None:
         """How things are, told to clients that have a place to show it."""
         self._trouble_of_late = trouble
-        status = signed_in.status(trouble, is_off=not self.service.switches.everything)
-        if self.client.speaks_copilot and status != self._status:
-            self._status = status
-            self.protocol.notify(signed_in.CHANGED, status)
+        self.status.changed()
+        self._tell_copilot()
+
+    def _tell_copilot(self) -> None:
+        if not self.client.speaks_copilot:
+            return
+        told = signed_in.status(
+            self._trouble_of_late,
+            is_off=not self.service.switches.everything,
+            busy=self.status.busy,
+        )
+        if told != self._told_copilot:
+            self._told_copilot = told
+            self.protocol.notify(signed_in.CHANGED, told)
+
+    def _status_changed(self, now: status.Standing) -> None:
+        self._tell_copilot()
+        if self.client.follows_status:
+            self.protocol.notify(status.CHANGED, now.fields())
+
+    def _facts(self, uri: str | None) -> status.Facts:
+        backend = self.service.backend
+        return status.Facts(
+            why_not=self.service.why_not_in_general(uri),
+            trouble=backend.problem or self._trouble_of_late,
+            provider=backend.name,
+            model=backend.model,
+            uri=uri,
+        )
 
     # ---- settings
 

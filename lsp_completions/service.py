@@ -13,6 +13,7 @@ from lsp_completions.cache import Memory
 from lsp_completions.completer import complete
 from lsp_completions.configuration.following import Following
 from lsp_completions.errors import CompletionsError, NotAuthorized
+from lsp_completions.explanation import Now
 from lsp_completions.generations import Generations
 from lsp_completions.grammars import Grammars
 from lsp_completions.messages import Messages
@@ -20,8 +21,11 @@ from lsp_completions.model_loading import ModelLoading
 from lsp_completions.neighbours import Neighbours
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
-from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.asking import why_not_ask
+from lsp_completions.pipeline.context import Windows, context_at
+from lsp_completions.pipeline.document import Document, Position
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
+from lsp_completions.pipeline.positions import PositionEncoding
 from lsp_completions.pipeline.uris import display_path, document_key, every_path, scheme_of
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
@@ -35,6 +39,8 @@ from lsp_completions.switches import Switches
 from lsp_completions.trail import Trail
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import network_of
+
+LOOKED_AT = 4000  # characters on each side of a cursor, when somebody asks why
 
 # Short: Neovim makes people press a key after a message that fills its line.
 SMALL_MODEL = (
@@ -164,6 +170,37 @@ class Service:
         if self.documents.is_out_of_step(uri):
             return SkipReason.DOCUMENT_OUT_OF_STEP
         return SkipReason.NO_PROVIDER if self.backend.problem is not None else None
+
+    def why_not_in_general(self, uri: str | None) -> SkipReason | None:
+        """Why nothing can come: for a document, or for none in particular where it is not open."""
+        if uri is None or self.documents.get(uri) is None:
+            return None if self.switches.everything else SkipReason.SWITCHED_OFF
+        return self.why_not(uri, by_hand=False)
+
+    def why_not_at(self, uri: str, position: Position, encoding: PositionEncoding) -> Now:
+        """What keeps suggestions from a place at this moment, for who does not ask by hand."""
+        reason = self.why_not(uri, by_hand=False)
+        document = self.documents.get(uri)
+        if reason is SkipReason.NO_PROVIDER and self.backend.problem is not None:
+            return Now(reason=reason, detail=str(self.backend.problem))
+        if reason is not None or document is None:
+            return Now(reason=reason)
+        settings = self._following.settings
+        context = context_at(
+            document,
+            document.offset_of(position, encoding),
+            path=display_path(uri, self._following.roots),
+            windows=Windows(prefix_chars=LOOKED_AT, suffix_chars=LOOKED_AT),
+            grammar=self.grammars.of(document),
+        )
+        refusal = why_not_ask(
+            context, in_comments=settings.in_comments, in_strings=settings.in_strings
+        )
+        if refusal is not None:
+            return Now(reason=refusal)
+        provider = self.backend.at_hand
+        left = None if provider is None else self.generations.back_off.left(provider.host)
+        return Now() if left is None else Now(reason=SkipReason.BACKING_OFF, detail=left)
 
     def request(
         self,

@@ -47,7 +47,9 @@ def signed_out(problem: CompletionsError | None) -> dict[str, str]:
     return {"status": "NotSignedIn"}
 
 
-def status(trouble: CompletionsError | None, *, is_off: bool) -> dict[str, object]:
+def status(
+    trouble: CompletionsError | None, *, is_off: bool, busy: bool = False
+) -> dict[str, object]:
     """What `didChangeStatus` tells: how things are, for a line in the editor."""
     if is_off:
         kind, message = "Inactive", "Suggestions are switched off."
@@ -56,4 +58,4 @@ def status(trouble: CompletionsError | None, *, is_off: bool) -> dict[str, objec
     else:
         lasting = isinstance(trouble, NotAuthorized | ConfigurationError)
         kind, message = "Error" if lasting else "Warning", str(trouble)
-    return {"busy": False, "kind": kind, "message": message}
+    return {"busy": busy, "kind": kind, "message": message}

@@ -52,6 +52,10 @@ class Answerer(Protocol):
     def model(self) -> str:
         """The model's name; empty where the provider chooses."""
 
+    @property
+    def host(self) -> str:
+        """Where it answers."""
+
 
 class Told(Protocol):
     """What was made for the model."""
@@ -119,6 +123,12 @@ class Trail:
     def provider(self) -> Answerer | None:
         """Who was asked, or would have been; `None` where that was not found out."""
         return self._provider if self._stream is None else self._stream.provider
+
+    @property
+    def silent_host(self) -> str | None:
+        """Who was asked and has said nothing yet; `None` where nobody is waited for."""
+        stream = self._stream
+        return None if stream is None or stream.event_after is not None else stream.provider.host
 
     @property
     def excerpts(self) -> int | None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -120,7 +119,7 @@ def _fields(answer: Answer, cursor: Cursor) -> dict[str, Any]:
         case Skipped(reason=reason):
             return {
                 "outcome": "nothing",
-                "reason": _camel_case(reason.name),
+                "reason": reason.key,
                 "message": reason.value,
                 **common,
             }
@@ -129,10 +128,6 @@ def _fields(answer: Answer, cursor: Cursor) -> dict[str, Any]:
 def _place(cursor: Cursor, offset: int) -> dict[str, int]:
     line, column = cursor.document.place_at(offset)
     return {"line": line + 1, "column": column + 1}
-
-
-def _camel_case(name: str) -> str:
-    return re.sub(r"_([a-z])", lambda match: match[1].upper(), name.lower())
 
 
 def _milliseconds(seconds: float) -> int:

@@ -22,6 +22,7 @@ from lsp_completions.convert.reading import (
     read_focus,
     read_inline_completion,
     read_open,
+    read_place,
     read_report,
     read_workspace_folders_change,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "read_focus",
     "read_inline_completion",
     "read_open",
+    "read_place",
     "read_report",
     "read_workspace_folders_change",
 ]

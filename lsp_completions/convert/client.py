@@ -40,6 +40,8 @@ class Client:
     """A message to the user may carry buttons."""
     speaks_copilot: bool = False
     """It was written for Copilot's server."""
+    follows_status: bool = False
+    """It takes `lspCompletions/status`."""
 
 
 def _cuts_plain_text(name: str, version: str) -> bool:
@@ -86,6 +88,8 @@ def read_client(params: object) -> Client:
         work_done_progress=_at(window, "workDoneProgress") is True,
         message_actions=_at(window, "showMessage", "messageActionItem") not in (None, False),
         speaks_copilot=speaks_copilot,
+        # To others a notification that they do not know may be an error in their log.
+        follows_status=_at(params, "capabilities", "experimental", "lspCompletionsStatus") is True,
     )
 
 

@@ -172,6 +172,21 @@ def read_focus(params: object) -> str | None:
     return uri if isinstance(uri, str) else None
 
 
+def read_place(arguments: Sequence[object]) -> tuple[str | None, Position | None]:
+    """The document and the place in it that a command is about; `None` for what is not told."""
+    if not arguments or arguments[0] is None:
+        return None, None
+    place = _object(arguments[0], "arguments[0]")
+    if (document := place.get("textDocument")) is not None:
+        uri = _object(document, "textDocument").get("uri")
+    else:
+        uri = place.get("uri")
+    if uri is None:
+        return None, None
+    at = place.get("position")
+    return _string(uri, "uri"), None if at is None else _position(at, "position")
+
+
 def read_configuration_change(params: object) -> object:
     """`workspace/didChangeConfiguration`: the settings sent along, `None` where there are none."""
     return params.get("settings") if isinstance(params, dict) else None

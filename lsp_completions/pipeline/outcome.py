@@ -61,6 +61,12 @@ class SkipReason(Enum):
     NOT_AHEAD = "It was asked for before anybody wanted it, or not at all."
     PROVIDER_FAILED = "The provider could not answer."
 
+    @property
+    def key(self) -> str:
+        """Its name for scripts, such as `gitIgnored`."""
+        first, *others = self.name.lower().split("_")
+        return first + "".join(map(str.capitalize, others))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggested:
