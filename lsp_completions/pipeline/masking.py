@@ -7,10 +7,12 @@ repetition either has a bound or cannot begin again inside of itself.
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from lsp_completions.pipeline.context import CursorContext
 
 
+@lru_cache(maxsize=2)  # asked for at several moments of one request
 def without_secrets(context: CursorContext) -> CursorContext:
     """The context as it is sent. A secret around the cursor is seen whole."""
     whole = context.prefix + context.suffix

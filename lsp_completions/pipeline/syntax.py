@@ -62,7 +62,8 @@ def is_unfinished(text: str, context: CursorContext) -> bool:
     text = text.rstrip()
     if grammar is None or context.line_suffix.strip() or not text:
         return False
-    if scan(context.line_prefix, language, stack_before_line(context)).in_words:
+    above = stack_before_line(context)
+    if scan(context.line_prefix, language, above).in_words:
         return False
     head = _head_of(context) + context.prefix
     whole = head + text
@@ -73,7 +74,7 @@ def is_unfinished(text: str, context: CursorContext) -> bool:
         whole += context.suffix
     elif not any(mark.isalpha() for mark in language.block_end):
         # What follows is a statement of its own, not what this one wants.
-        open_here = scan(context.prefix + text, language).stack
+        open_here = scan(context.line_prefix + text, language, above).stack
         whole += "\n" + "".join(PARTNER.get(mark, "") for mark in reversed(open_here)) + "\n"
     elif below:
         whole += "\n;" + context.suffix
