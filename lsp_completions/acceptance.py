@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 
 from lsp_completions.errors import CompletionsError
 from lsp_completions.journal import Fate, Journal
@@ -13,6 +14,14 @@ from lsp_completions.request import Request
 from lsp_completions.session import Shown, Suggestions
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Followed:
+    """The suggestion that a document shows, and how many characters of it were taken so far."""
+
+    shown: Shown
+    taken: int = 0
 
 
 class Acceptance:
@@ -36,16 +45,50 @@ class Acceptance:
         self._next_request = next_request
         self._ask = ask
         self._ahead: dict[str, asyncio.Task[None]] = {}
+        self._followed: dict[str, Followed] = {}
 
     def shown(self, outcome: Suggested, entry: int) -> list[str]:
         """Ids for suggestions, by which the editor will report what becomes of them.
 
         `entry` is the number of the outcome in the journal.
         """
-        return [
-            self._suggestions.add(Shown(document=outcome.document, edit=edit, entry=entry))
-            for edit in outcome.edits
-        ]
+        shown = [Shown(document=outcome.document, edit=edit, entry=entry) for edit in outcome.edits]
+        return [self._suggestions.add(each) for each in shown]
+
+    def follow(self, outcome: Suggested, entry: int) -> None:
+        """This is ghost text, whose fate shows in what is typed; the one before is over."""
+        uri = outcome.document.uri
+        self._passed_over(uri)
+        self._followed[document_key(uri)] = Followed(
+            Shown(document=outcome.document, edit=outcome.edits[0], entry=entry)
+        )
+
+    def changed(self, document: Document) -> None:
+        """A document changed, perhaps as suggested."""
+        key = document_key(document.uri)
+        if (followed := self._followed.get(key)) is None:
+            return
+        shown, before = followed.shown, followed.taken
+        taken = shown.taken(document)
+        if taken is None:
+            self._passed_over(document.uri)
+            return
+        if taken > before:
+            whole = taken == len(shown.edit.new_text)
+            # Nobody types more than one character at a time.
+            at_once = taken - before > 1
+            fate = Fate.ACCEPTED_IN_PART if at_once else Fate.TYPED_THROUGH
+            if whole and at_once:
+                fate = Fate.ACCEPTED
+            self._journal.happened(shown.entry, fate=fate, taken=taken)
+            if whole:
+                del self._followed[key]
+        followed.taken = taken
+
+    def _passed_over(self, uri: str) -> None:
+        followed = self._followed.pop(document_key(uri), None)
+        if followed is not None and not followed.taken:
+            self._journal.happened(followed.shown.entry, fate=Fate.ENDED)
 
     def is_on_screen(self, identity: str) -> None:
         """A suggestion was shown."""
@@ -87,6 +130,7 @@ class Acceptance:
     def forget(self, uri: str) -> None:
         """The document was closed."""
         self.end(uri)
+        self._passed_over(uri)
         self._suggestions.forget(uri)
 
     async def aclose(self) -> None:

@@ -252,6 +252,7 @@ class CompletionServer(Server):
         self.service.document_changed(change.uri)
         if (document := self.service.documents.get(change.uri)) is not None:
             self.service.neighbours.changed(document, change.changes)
+            self.acceptance.changed(document)
 
     def did_close(self, uri: str) -> None:
         """Forget a document, and show nothing for it any more."""
@@ -297,6 +298,7 @@ class CompletionServer(Server):
     ) -> types.InlineCompletionList | None:
         outcome, entry = await work()
         if isinstance(outcome, Suggested):
+            self.acceptance.follow(outcome, entry)
             return convert.inline_items(
                 # Not the document as it is now: a key may have come while the answer got here.
                 outcome.document,

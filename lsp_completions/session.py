@@ -202,6 +202,23 @@ class Shown:
         text = self.edit.new_text
         return accepted >= units_at(text, len(text), PositionEncoding.UTF16)
 
+    def taken(self, now: Document) -> int | None:
+        """How many characters of its text stand in `now`, be they typed or accepted.
+
+        `None` where something else happened at its place.
+        """
+        before, edit = self.document, self.edit
+        if now is before:
+            return 0
+        text = edit.new_text.replace("\n", before.eol_at(before.place_at(edit.start)[0]))
+        grown = len(text) - (edit.end - edit.start)
+        if now.length - before.length == grown and text == now.slice(
+            edit.start, edit.start + len(text)
+        ):
+            return len(edit.new_text)
+        left = rebased(edit, before, edit.start, now)
+        return None if left is None else len(edit.new_text) - len(left.new_text)
+
     def accepted(self, now: Document) -> tuple[Document, int] | None:
         """The document with the edit made, and where the cursor is then.
 
