@@ -3,15 +3,17 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsp_completions.errors import CompletionsError
 from lsp_completions.journal import Fate, Journal
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Suggested
+from lsp_completions.pipeline.positions import PositionEncoding, column_at
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.request import Request
 from lsp_completions.session import Shown, Suggestions
+from lsp_completions.statistics.kept import Lines
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +30,8 @@ class Acceptance:
     """Remembers what was shown, and has the next piece ready when one is accepted.
 
     `next_request` makes the request that the editor is about to make there, or `None` where nothing
-    may be asked; `ask` sends it.
+    may be asked; `ask` sends it. `inserted` is told of a text that is, or is about to be, in some
+    lines of a document, by the number of its suggestion in the journal.
     """
 
     def __init__(
@@ -38,12 +41,14 @@ class Acceptance:
         current: Callable[[str], Document | None],
         next_request: Callable[[Document, int], Request | None],
         ask: Callable[[Request], Coroutine[None, None, None]],
+        inserted: Callable[[int, str, str, Lines], None] = lambda *_: None,
     ) -> None:
         self._suggestions = Suggestions()
         self._journal = journal
         self._current = current
         self._next_request = next_request
         self._ask = ask
+        self._inserted = inserted
         self._ahead: dict[str, asyncio.Task[None]] = {}
         self._followed: dict[str, Followed] = {}
 
@@ -81,6 +86,11 @@ class Acceptance:
             if whole and at_once:
                 fate = Fate.ACCEPTED
             self._journal.happened(shown.entry, fate=fate, taken=taken)
+            if at_once:
+                first = document.place_at(shown.edit.start)[0]
+                text = shown.edit.new_text[:taken]
+                lines = Lines(first=first, last=first + text.count("\n"))
+                self._inserted(shown.entry, text, shown.uri, lines)
             if whole:
                 del self._followed[key]
         followed.taken = taken
@@ -106,6 +116,7 @@ class Acceptance:
         now = self._current(shown.uri)
         if now is None or (then := shown.accepted(now)) is None:
             return
+        self._tell_where(shown, now, *then)
         if (request := self._next_request(*then)) is None:
             return
         self.end(shown.uri)
@@ -121,6 +132,13 @@ class Acceptance:
         else:
             logger.info("a part of a suggestion was accepted")
             self._journal.happened(shown.entry, fate=Fate.ACCEPTED_IN_PART, taken=units)
+            text = shown.edit.new_text
+            part = text[: column_at(text, units, PositionEncoding.UTF16)]
+            now = self._current(shown.uri)
+            # What follows the cursor stays until all is accepted.
+            begun = replace(shown, edit=replace(shown.edit, end=shown.edit.start, new_text=part))
+            if now is not None and (then := begun.accepted(now)) is not None:
+                self._tell_where(begun, now, *then)
 
     def end(self, uri: str) -> None:
         """Ask no more for what comes next in a document."""
@@ -138,6 +156,14 @@ class Acceptance:
         for task in self._ahead.values():
             task.cancel()
         await asyncio.gather(*self._ahead.values(), return_exceptions=True)
+
+    def _tell_where(self, shown: Shown, now: Document, then: Document, cursor: int) -> None:
+        """Tell where the text of a suggestion is, which the editor may not have put in yet."""
+        text = shown.edit.new_text
+        last = then.place_at(cursor)[0]
+        first = last - text.count("\n")
+        lines = Lines(first=first, last=last if then is now else first)
+        self._inserted(shown.entry, text, shown.uri, lines)
 
     async def _ask_ahead(self, request: Request) -> None:
         try:

@@ -47,6 +47,7 @@ from lsp_completions.trail import Trail
 
 if TYPE_CHECKING:
     from lsp_completions.service import Service
+    from lsp_completions.statistics.keeper import Statistics
     from lsp_completions.transport import Transport
 
 logger = logging.getLogger(__name__)
@@ -138,6 +139,7 @@ class CompletionServer(Server):
             current=lambda uri: self.service.documents.get(uri),
             next_request=self._next_request,
             ask=lambda request: self.service.complete_ahead(request),
+            inserted=lambda *where: self.statistics.accepted(*where),
         )
         self._transport = transport
         self.on_stop += [self.messages.aclose, self.acceptance.aclose, self.following.aclose]
@@ -183,7 +185,18 @@ class CompletionServer(Server):
         )
         self.on_stop += service.closings
         service.follow(changed=False)
+        self.journal.subscribe(lambda entry: self.statistics.note(entry))
         return service
+
+    @cached_property
+    def statistics(self) -> "Statistics":
+        """What comes of suggestions, counted; built as late as what answers requests."""
+        from lsp_completions.statistics.keeper import Statistics
+
+        statistics = Statistics(self.service.documents.get)
+        statistics.follow(on=self.settings.statistics)
+        self.on_stop.append(statistics.aclose)
+        return statistics
 
     @property
     def _is_built(self) -> bool:
@@ -250,6 +263,7 @@ class CompletionServer(Server):
         if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
             self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
         self.service.document_changed(change.uri)
+        self.statistics.changed(change.uri, change.changes)
         if (document := self.service.documents.get(change.uri)) is not None:
             self.service.neighbours.changed(document, change.changes)
             self.acceptance.changed(document)
@@ -260,6 +274,7 @@ class CompletionServer(Server):
         self.service.documents.close(uri)
         self.acceptance.forget(uri)
         self.status.left(uri)
+        self.statistics.closed(uri)
         self.service.gate.forget(uri)
         self.service.neighbours.closed(uri)
         key = document_key(uri)
@@ -619,6 +634,7 @@ class CompletionServer(Server):
             self._trouble_of_late = None
         if self._is_built:
             self.service.follow(changed=changed)
+            self.statistics.follow(on=self.settings.statistics)
         if changed and self.following.may_ask:
             self._tell_status(self.service.backend.problem)
         # Ours alone: libraries write down what they are given.

@@ -479,6 +479,15 @@ class Settings:
             "Added to the names of our commands, for editors in which two windows share them.",
         ),
     )
+    statistics: bool = field(
+        default=True,
+        metadata=_knob(
+            Flag(),
+            "Whether it is counted, on this machine, what comes of suggestions; "
+            "`lsp-completions stats` shows it.",
+            guarded=True,
+        ),
+    )
     # Editors keep what is logged, some of them as errors: nothing unless something is wrong.
     log_level: LogLevel = field(
         default=LogLevel.WARNING,

@@ -195,6 +195,28 @@ def models(as_json: bool) -> int:
 
 
 @group.command()
+@click.option(
+    "--days",
+    type=click.IntRange(1, 90),
+    default=30,
+    show_default=True,
+    help="How far back.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--delete", "forgets", is_flag=True, help="Delete all that was counted.")
+def stats(days: int, *, as_json: bool, forgets: bool) -> int:
+    """Show what came of suggestions.
+
+    How many were shown and accepted, how much of them still stands half a minute, two and ten
+    minutes later, how long they took, and why there was nothing. It is counted on this machine,
+    without code, and told nobody; the setting `statistics` switches that off.
+    """
+    from lsp_completions.cli.stats import forget, stats
+
+    return forget() if forgets else stats(days, as_json=as_json)
+
+
+@group.command()
 @click.argument("url", required=False)
 @click.argument("more", nargs=-1, metavar="", type=click.UNPROCESSED)
 def login(url: str | None, more: tuple[str, ...]) -> int:

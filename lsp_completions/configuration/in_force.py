@@ -30,7 +30,7 @@ from lsp_completions.settings import (
 DESTINATION = ("provider", "endpoint", "accessToken", "url", "apiKey", "headers")
 # What is meant for that address, and would puzzle another.
 MEANT_FOR_IT = ("model", "apiVersion")
-# What lets more be sent, by the value that does.
+# What lets more be sent, or kept, by the value that does.
 WIDENING = {
     "secretFiles": True,
     "gitIgnored": True,
@@ -40,6 +40,7 @@ WIDENING = {
     "recentEdits": True,
     "importedFiles": True,
     "distantCode": True,
+    "statistics": True,
 }
 
 # A host as the network knows it; what else looks like one may be made to mislead who reads it.

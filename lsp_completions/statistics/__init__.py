@@ -1,0 +1,1 @@
+"""What comes of suggestions, counted on this machine and told nobody: numbers, and no code."""
