@@ -40,6 +40,7 @@ class Frames:
         self._buffer = bytearray()
         self._length: int | None = None  # of the body at the start of the buffer; None: a header
         self._seen = 0  # up to here the buffer holds no blank line
+        self._block = 0  # in a body, where the lines after its last blank line begin
         self._damaged = False  # this run of rubbish has been reported
         self._found: list[object] = []
 
@@ -87,12 +88,13 @@ class Frames:
         """Take a body from the buffer; False when more bytes are needed."""
         # A header inside the body: the length was too large, and the body ends before that header.
         while (blank := _BLANK_LINE.search(self._buffer, self._seen, length)) is not None:
-            begin = max(0, blank.start() - MAX_HEADER)
+            # No byte is looked at twice: a body may be blank lines throughout.
+            begin = max(self._block, blank.start() - MAX_HEADER)
             inside = [*_LENGTH.finditer(self._buffer, begin, blank.start() + 1)]
             if inside:
                 self._close_body(inside[-1].start())
                 return True
-            self._seen = blank.start() + 1
+            self._seen = self._block = blank.start() + 1
         if len(self._buffer) < length:
             self._seen = max(0, len(self._buffer) - 2)
             return False
@@ -102,12 +104,12 @@ class Frames:
     def _close_body(self, end: int) -> None:
         body = bytes(self._buffer[:end])
         self._length = None
-        self._seen = 0
+        self._seen = self._block = 0
         try:
             self._found.append(_parse(body))
         except ValueError as error:
             # Where the length is too large by a little, the next header begins in the body's end.
-            if next_header := _BEGUN_HEADER.search(body):
+            if next_header := _BEGUN_HEADER.search(body, max(0, len(body) - MAX_HEADER)):
                 body = body[: next_header.start()]
             try:
                 self._found.append(_parse(body))

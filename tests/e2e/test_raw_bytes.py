@@ -84,12 +84,56 @@ BODY = HELLO.partition(b"\r\n\r\n")[2]
         pytest.param(HELLO.replace(b"\r\n\r\n", b"\r\nX: y\r\n\r\n"), id="another header after"),
         pytest.param(b"\r\n\r\n" + HELLO, id="blank lines"),
         pytest.param(HELLO.replace(b": %d" % len(BODY), b": 999"), id="length too large"),
+        pytest.param(b"Content-Length: 7\r\n" + HELLO, id="two lengths, the last counts"),
+        pytest.param(HELLO.replace(b"\r\n\r\n", b" \t\r\n\r\n"), id="blanks after the number"),
+        pytest.param(
+            b"Content-Type: application/vscode-jsonrpc; charset=latin-1\r\n" + HELLO,
+            id="another charset, which is not believed",
+        ),
+        pytest.param(framed([])[:-2] + HELLO, id="a body left out"),
+        pytest.param(b"a line of chatter\n" + HELLO, id="chatter before"),
     ],
 )
 def test_header_variants(running: LspClient, data: bytes) -> None:
     # A length too large waits for the next header; here it comes at once.
     running.send_bytes(data + framed(notification_message("test/note", "next")))
     assert running.take("hello")["result"] == "hello"
+    if data.startswith((framed([])[:-2], b"a line")):
+        assert code(running.take(None)) == -32700
+
+
+def test_a_message_may_come_one_byte_at_a_time(running: LspClient) -> None:
+    for byte in HELLO + framed(request_message("é", "test/echo", "grüße 🎈")):
+        running.send_bytes(bytes([byte]))
+    assert running.take("hello")["result"] == "hello"
+    assert running.take("é")["result"] == "grüße 🎈"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"[" + b"1,\n\n" * 500_000 + b"1]", id="blank lines in JSON"),
+        pytest.param(b"content-" * 500_000 + b"{", id="beginnings of headers"),
+        pytest.param(b"9" * 1_000_000, id="a number"),
+        pytest.param(b'{"a":' * 200_000, id="objects within objects"),
+        pytest.param(b'"' + b"\\ud83d" * 500_000 + b'"', id="halves of pairs"),
+    ],
+)
+def test_no_body_keeps_it_busy(running: LspClient, body: bytes) -> None:
+    running.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) + HELLO)
+    assert running.take("hello")["result"] == "hello"
+    assert code(running.take(None)) in (-32700, -32600)
+
+
+@pytest.mark.parametrize("depth", [200, 900, 950, 980, 990, 1_100])
+def test_what_is_nested_is_answered(running: LspClient, depth: int) -> None:
+    id = next(ids)
+    head, tail = json.dumps(request_message(id, "test/echo", [])).split("[]")
+    text = head + "[" * depth + "]" * depth + tail
+    running.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(text), text.encode()))
+    answer = running.next()
+    assert answer["id"] in (id, None)
+    assert code(answer) in (None, -32700, -32603)
 
 
 @pytest.mark.parametrize(

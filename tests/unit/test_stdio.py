@@ -132,6 +132,22 @@ def test_what_is_too_long_is_refused_once_and_passed_over_in_bounded_memory() ->
     assert frames.feed(wire({})) == [{}]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(b"[" + b"1,\n\n" * 500_000 + b"1]", [1] * 500_001, id="JSON of blank lines"),
+        pytest.param(b"\n" * 1_000_000, DAMAGE, id="nothing but blank lines"),
+        pytest.param(b"content-" * 500_000 + b"{", DAMAGE, id="what a header begins with"),
+        pytest.param(
+            b"content-length: 1\n" * 30_000 + b"{", DAMAGE, id="lines that look like headers"
+        ),
+    ],
+)
+def test_no_body_takes_longer_than_its_length(text: bytes, found: object) -> None:
+    # Where each line looked at all before it, this would take minutes.
+    assert fed(frame(text) + wire(B), piece=65_536) == [found, B]
+
+
 def test_a_reason_quotes_nothing() -> None:
     for data in (frame(b'{"secret": '), frame(b"secret\xff"), b"secret\n\n", frame(b"[" * 9_999)):
         [damage] = Frames().feed(data)
