@@ -79,15 +79,21 @@ class Place:
         yield window
         window.page.close()
 
-    def recover(self) -> None:
-        """Something went wrong: the next test gets an empty window, a new one if need be."""
+    def recover(self) -> str:
+        """Something went wrong: the next test gets an empty window, a new one if need be.
+
+        Returns what is known about the wrong.
+        """
+        known = "nothing is known"
         try:
             assert self._running is not None
             _, _, window, _ = self._running
             window.page.press("Escape")
+            known = window.why()
             window.close()
         except Exception:
             self.leave()
+        return known
 
     def leave(self) -> None:
         """Close everything; the next test gets all of it anew."""
@@ -109,9 +115,8 @@ def test_scenario(case: Case, place: Place, tmp_path: Path) -> None:
     desk = Desk(window, instance, tmp_path / "work", kept(Editor.VS_CODE, tmp_path))
     try:
         desk.play(case)
-    except BaseException:
-        window.picture(Path(os.environ.get("LSP_COMPLETIONS_SCREENS", tmp_path)) / "failed.png")
-        place.recover()
+    except BaseException as error:
+        error.add_note(place.recover())
         raise
 
 
@@ -141,7 +146,23 @@ def test_who_sees_nothing_is_told_why(place: Place, tmp_path: Path) -> None:
     window.open(written(tmp_path / "work" / "why" / "letter.txt", "a letter\n"), 0, 3)
     window.run("LSP Completions: Why Nothing Here?")
     window.see_message("Suggestions are off for this kind of document")
+    assert "setting `languages`" in window.told()[-1]
     window.close()
+
+
+def test_the_status_bar_says_how_things_are_in_the_document_at_hand(
+    place: Place, tmp_path: Path
+) -> None:
+    window, _ = place.window()
+    folder = tmp_path / "work" / "status"
+    window.open(written(folder / "kept back" / ".env", "KEY=\n"), 0, 4)
+    window.see_state("hold secrets")
+    window.open(written(folder / "sent" / "work.py", "a = 1\n"), 0, 5)
+    window.see_state("suggestions come")
+    window.page.press("Control+PageUp")
+    window.see_state("hold secrets")
+    for _ in range(2):
+        window.close_one()
 
 
 def test_the_server_needs_nothing_but_python(vsix: Path, tmp_path: Path) -> None:

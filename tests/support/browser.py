@@ -28,6 +28,7 @@ CODES = {
     "Enter": 13,
     "Escape": 27,
     " ": 32,
+    "PageUp": 33,
     "End": 35,
     "Home": 36,
     "ArrowLeft": 37,

@@ -306,6 +306,7 @@ NOTES = f"""(() => {{
 }})()"""
 STARTS = "LSP Completions: The server starts."
 
+TABS = "document.querySelectorAll('.tab').length"
 MENU = ".suggest-widget.visible .monaco-list-row"
 
 
@@ -348,6 +349,22 @@ class Window:
         """Wait for a message about the present file, or since the last one."""
         heard = f"window.messages.slice({self._heard})"
         self.page.wait_for(part, f"{heard}.some((each) => each.includes({json.dumps(part)}))")
+
+    def told(self) -> Sequence[str]:
+        """All messages about the present file, or since the last one."""
+        said = self.page.evaluate("window.messages")
+        return [str(each) for each in said[self._heard :]]
+
+    def see_state(self, part: str) -> None:
+        """Wait until our item in the status bar says so."""
+        self._wait(lambda: part in self.state(), lambda: f"{part!r}, and not {self.state()!r}")
+
+    def why(self) -> str:
+        """What is known about there being no suggestion, for who wonders why a test failed."""
+        states = self.page.evaluate("window.states")
+        self.run("LSP Completions: Why Nothing Here?")
+        time.sleep(REACHES)
+        return f"states: {states}\nmessages: {self.page.evaluate('window.messages')}"
 
     def answer(self, text: str) -> None:
         """Type into the box that asks for a text."""
@@ -460,8 +477,7 @@ class Window:
         self.page.press("Escape")
 
     def messages(self) -> Sequence[str]:
-        said = self.page.evaluate("window.messages")
-        return [each for each in said[self._heard :] if each.startswith("lsp-completions:")]
+        return [each for each in self.told() if each.startswith("lsp-completions:")]
 
     def switch_off(self) -> None:
         self._switch(True)
@@ -479,9 +495,15 @@ class Window:
         self.page.wait_for("it saved", "!document.querySelector('.tab.active.dirty')")
 
     def close(self) -> None:
-        self.page.press(CLOSE)
+        self.close_one()
         self.page.wait_for("no file", "!document.querySelector('.tab')")
         self.forget_messages()
+
+    def close_one(self) -> None:
+        """Close the file, where others may stay open."""
+        before = self.page.evaluate(TABS)
+        self.page.press(CLOSE)
+        self.page.wait_for("one file less", f"{TABS} < {before}")
 
     def forget_messages(self) -> None:
         """What was told so far is about something else."""

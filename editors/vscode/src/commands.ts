@@ -36,9 +36,14 @@ export function commands({ server, account, log, terminal }: Parts): Record<stri
     toggleLanguage: () => toggle(scopeOf({ language: language() })),
     toggleWorkspace: () => toggle({ workspace: true }),
     whyNothing: async () => {
-      const said = await why(server, log);
-      if ((await vscode.window.showInformationMessage(said, "Check", "Show Log")) === "Check") {
-        await all["check"]?.();
+      const { sentence, details } = await why(server);
+      const buttons = details ? ["Details", "Check"] : ["Check", "Show Log"];
+      const pressed = await vscode.window.showInformationMessage(sentence, ...buttons);
+      if (pressed === "Details") {
+        log.channel.info(`Why there is a suggestion or none:\n${details}`);
+      }
+      if (pressed) {
+        await all[pressed === "Check" ? "check" : "showLog"]?.();
       }
     },
     showLog: () => log.channel.show(),

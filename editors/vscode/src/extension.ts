@@ -17,12 +17,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const account = new Account(context.secrets);
   server = new Server(context, account, log);
   const terminal = new Terminal(server, account);
-  context.subscriptions.push(log, server, terminal, new StatusBar(server, log));
+  context.subscriptions.push(log, server, terminal, new StatusBar(server));
   for (const [name, run] of Object.entries(commands({ server, account, log, terminal }))) {
     context.subscriptions.push(vscode.commands.registerCommand(`${SECTION}.${name}`, run));
   }
   const ours = [...OWN_SETTINGS.map((name) => `${SECTION}.${name}`), ...PROXY_SETTINGS];
   context.subscriptions.push(
+    vscode.window.onDidChangeActiveTextEditor(() => server?.looksAt()),
+    vscode.window.onDidChangeWindowState(({ focused }) => focused && server?.looksAt()),
     account.onDidChange(() => void server?.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (ours.some((name) => change.affectsConfiguration(name))) {

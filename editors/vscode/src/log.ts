@@ -1,21 +1,8 @@
-/** What the server writes to standard error: into the log, and the outcome of each request. */
+/** What the server writes to standard error, line by line in the log. */
 
-import * as vscode from "vscode";
-
-/** What came of a request for ghost text. */
-export interface Outcome {
-  /** The document, as the server calls it. */
-  path: string;
-  /** "suggested", or a sentence why not. */
-  said: string;
-}
-
-// `inline src/app.py: The model had nothing to add. (12 ms)`
-const OUTCOME = /^inline (.*?): (.*) \(\d+ ms\)$/;
+import type * as vscode from "vscode";
 
 export class ServerLog implements vscode.Disposable {
-  private readonly outcomes = new vscode.EventEmitter<Outcome>();
-  readonly onOutcome = this.outcomes.event;
   private rest = "";
 
   constructor(readonly channel: vscode.LogOutputChannel) {}
@@ -29,7 +16,6 @@ export class ServerLog implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.outcomes.dispose();
     this.channel.dispose();
   }
 
@@ -49,16 +35,5 @@ export class ServerLog implements vscode.Disposable {
       default:
         this.channel.info(text);
     }
-    const [, path, said] = OUTCOME.exec(text) ?? [];
-    if (path && said) {
-      this.outcomes.fire({ path, said });
-    }
   }
-}
-
-/** Whether the server's name for a document may be that of this one. */
-export function isAbout(outcome: Outcome, document: vscode.TextDocument): boolean {
-  const relative = vscode.workspace.asRelativePath(document.uri, false);
-  const name = document.uri.path.split("/").pop();
-  return outcome.path === relative || outcome.path === name;
 }

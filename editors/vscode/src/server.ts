@@ -13,6 +13,7 @@ import {
   type LanguageClientOptions,
   type MessageType,
   State,
+  type StaticFeature,
 } from "vscode-languageclient/node";
 import type { Account } from "./account";
 import { CannotStart } from "./errors";
@@ -20,7 +21,11 @@ import { chosenProgram, environmentOf, OWN_SETTINGS, type Program, SECTION } fro
 import type { ServerLog } from "./log";
 import { LeavesMenuAlone } from "./menu";
 import { showCannotStart, showFallen, showMessage } from "./messages";
-import type { Health, Status, Switched } from "./state";
+import type { Health, Standing, Switched } from "./state";
+import type { Explanation } from "./why";
+
+/** Where suggestions come. */
+export const SCHEMES = ["file", "untitled", "vscode-notebook-cell"];
 
 const MOST_FALLS = 4; // within
 const FALLS_COUNT_FOR = 3 * 60 * 1000; // milliseconds
@@ -79,17 +84,31 @@ export class Server implements vscode.Disposable {
     return this.took(await this.command<Switched>("lspCompletions.toggle", scope));
   }
 
+  /** Tell that the user looks at another document, or comes back to it. */
+  looksAt(document = vscode.window.activeTextEditor?.document): void {
+    const client = this.client;
+    if (document && SCHEMES.includes(document.uri.scheme) && client?.isRunning()) {
+      const uri = client.code2ProtocolConverter.asUri(document.uri);
+      client.sendNotification("textDocument/didFocus", { textDocument: { uri } }).catch(() => undefined);
+    }
+  }
+
+  /** Why there is a suggestion at a place, or none. */
+  async why(document: vscode.TextDocument, position: vscode.Position): Promise<Explanation> {
+    const uri = this.running().code2ProtocolConverter.asUri(document.uri);
+    return await this.command<Explanation>("lspCompletions.why", {
+      uri,
+      position: { line: position.line, character: position.character },
+    });
+  }
+
   /** Ask for a suggestion as if by hand, and throw it away. */
-  async ask(document: vscode.TextDocument, position: vscode.Position): Promise<number> {
-    const answer = await this.running().sendRequest<{ items: unknown[] } | null>(
-      "textDocument/inlineCompletion",
-      {
-        textDocument: { uri: this.running().code2ProtocolConverter.asUri(document.uri) },
-        position: { line: position.line, character: position.character },
-        context: { triggerKind: 1 }, // invoked
-      },
-    );
-    return answer?.items.length ?? 0;
+  async ask(document: vscode.TextDocument, position: vscode.Position): Promise<void> {
+    await this.running().sendRequest("textDocument/inlineCompletion", {
+      textDocument: { uri: this.running().code2ProtocolConverter.asUri(document.uri) },
+      position: { line: position.line, character: position.character },
+      context: { triggerKind: 1 }, // invoked
+    });
   }
 
   private async startAnew(): Promise<void> {
@@ -104,7 +123,8 @@ export class Server implements vscode.Disposable {
       () => this.spawned(program),
       this.options(),
     );
-    client.onNotification("didChangeStatus", (status: Status) => this.told(status));
+    client.registerFeature(FOLLOWS_STATUS);
+    client.onNotification("lspCompletions/status", (standing: Standing) => this.told(standing));
     client.onNotification(
       "window/showMessage",
       ({ type, message }: { type: MessageType; message: string }) => showMessage(type, message),
@@ -133,16 +153,9 @@ export class Server implements vscode.Disposable {
 
   private options(): LanguageClientOptions {
     return {
-      documentSelector: ["file", "untitled", "vscode-notebook-cell"].map((scheme) => ({ scheme })),
+      documentSelector: SCHEMES.map((scheme) => ({ scheme })),
       synchronize: { configurationSection: SECTION },
-      initializationOptions: {
-        commandSuffix: this.suffix,
-        // Whoever says so is told how things are.
-        editorPluginInfo: {
-          name: "lsp-completions",
-          version: String(this.context.extension.packageJSON.version),
-        },
-      },
+      initializationOptions: { commandSuffix: this.suffix },
       outputChannel: this.log.channel,
       stdioOptions: {
         stdout: () => undefined,
@@ -208,7 +221,10 @@ export class Server implements vscode.Disposable {
   }
 
   private async isUp(): Promise<void> {
-    this.become({ kind: "running", status: { kind: "Normal", message: "" }, switched: this.switched });
+    if (this.current.kind !== "running") {
+      this.become({ kind: "running", switched: this.switched });
+    }
+    this.looksAt();
     const { everything, workspace, languages } = this.switched ?? {};
     const again: [boolean | undefined, SwitchScope][] = [
       [everything, {}],
@@ -230,8 +246,8 @@ export class Server implements vscode.Disposable {
     return switched;
   }
 
-  private told(status: Status): void {
-    this.become({ kind: "running", status, switched: this.switched });
+  private told(standing: Standing): void {
+    this.become({ kind: "running", standing, switched: this.switched });
   }
 
   private become(health: Health): void {
@@ -239,8 +255,8 @@ export class Server implements vscode.Disposable {
     this.changes.fire(health);
   }
 
-  private async command<T>(name: string, scope: SwitchScope): Promise<T> {
-    const parameters = { command: name + this.suffix, arguments: [scope] };
+  private async command<T>(name: string, argument: object): Promise<T> {
+    const parameters = { command: name + this.suffix, arguments: [argument] };
     return await this.running().sendRequest<T>("workspace/executeCommand", parameters);
   }
 
@@ -252,6 +268,16 @@ export class Server implements vscode.Disposable {
   }
 }
 
+// Tells the server that the status bar wants to know how things are.
+const FOLLOWS_STATUS: StaticFeature = {
+  fillClientCapabilities: (capabilities) => {
+    capabilities.experimental = { ...capabilities.experimental, lspCompletionsStatus: true };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};
+
 // Said once and for all when the server starts.
 const NOT_FOR_SERVER = [...OWN_SETTINGS, "commandSuffix"];
 
@@ -262,6 +288,6 @@ function forServer(settings: unknown): unknown {
   }
   const kept = Object.entries(settings).filter(([key]) => !NOT_FOR_SERVER.includes(key));
   const said: Record<string, unknown> = Object.fromEntries(kept);
-  // A line for each request is what the log is there for, and what "Why Nothing?" reads.
+  // A line for each request is what the log is there for.
   return { ...said, logLevel: said["logLevel"] ?? "info" };
 }

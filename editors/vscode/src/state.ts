@@ -1,9 +1,14 @@
 /** How things are, and how that is shown. */
 
-/** What the server tells of itself, in the words of its notification `didChangeStatus`. */
-export interface Status {
-  kind: "Normal" | "Warning" | "Error" | "Inactive";
+/** What the server tells of itself, by its notification `lspCompletions/status`. */
+export interface Standing {
+  state: "off" | "keptBack" | "error" | "warning" | "starting" | "busy" | "ready";
+  /** For programs; empty where there is nothing to explain. */
+  reason: string;
+  /** The same for people. */
   message: string;
+  provider: string;
+  model: string;
 }
 
 /** What was switched in this window, as the server answers its commands. */
@@ -14,9 +19,10 @@ export interface Switched {
   languages: Record<string, boolean>;
 }
 
+/** A server that runs may not have told yet how it is. */
 export type Health =
   | { kind: "starting" }
-  | { kind: "running"; status: Status; switched?: Switched | undefined }
+  | { kind: "running"; standing?: Standing | undefined; switched?: Switched | undefined }
   | { kind: "stopped"; why: string };
 
 export interface Shown {
@@ -26,31 +32,38 @@ export interface Shown {
   isWrong: boolean;
 }
 
-/** `last` is what came of the last request in the document at hand, where one was made. */
-export function shown(health: Health, languageId?: string, last?: string): Shown {
-  const name = "Suggestions";
+const NAME = "Suggestions";
+
+export function shown(health: Health, languageId?: string): Shown {
   if (health.kind === "starting") {
-    return { text: `$(loading~spin) ${name}`, why: "The server starts.", isWrong: false };
+    return { text: `$(loading~spin) ${NAME}`, why: "The server starts.", isWrong: false };
   }
   if (health.kind === "stopped") {
-    return { text: `$(error) ${name}`, why: health.why, isWrong: true };
+    return { text: `$(error) ${NAME}`, why: health.why, isWrong: true };
   }
-  const { status, switched } = health;
-  if (status.kind === "Error" || status.kind === "Warning") {
-    return { text: `$(warning) ${name}`, why: status.message, isWrong: status.kind === "Error" };
+  const { standing, switched } = health;
+  const why = standing?.message ?? "";
+  switch (standing?.state) {
+    case "off":
+      return { text: `$(circle-slash) ${NAME} off`, why: whatIsOff(standing, switched, languageId), isWrong: false };
+    case "keptBack":
+      return { text: `$(shield) ${NAME} off`, why, isWrong: false };
+    case "error":
+    case "warning":
+      return { text: `$(warning) ${NAME}`, why, isWrong: standing.state === "error" };
+    case "starting":
+    case "busy":
+      return { text: `$(loading~spin) ${NAME}`, why, isWrong: false };
+    default:
+      return { text: `$(sparkle) ${NAME}`, why, isWrong: false };
   }
-  const off = whatIsOff(status, switched, languageId);
-  if (off) {
-    return { text: `$(circle-slash) ${name} off`, why: off, isWrong: false };
-  }
-  if (last && last !== "suggested") {
-    return { text: `$(sparkle) ${name}`, why: `Nothing at the last place: ${last}`, isWrong: false };
-  }
-  return { text: `$(sparkle) ${name}`, why: "", isWrong: false };
 }
 
-function whatIsOff(status: Status, switched?: Switched, languageId?: string): string | undefined {
-  if (status.kind === "Inactive" || switched?.everything === false) {
+function whatIsOff({ reason, message }: Standing, switched?: Switched, languageId?: string): string {
+  if (reason !== "switchedOff") {
+    return message;
+  }
+  if (switched?.everything === false) {
     return "Suggestions are switched off in this window.";
   }
   if (switched?.workspace === false) {
@@ -59,5 +72,5 @@ function whatIsOff(status: Status, switched?: Switched, languageId?: string): st
   if (languageId && switched?.languages[languageId] === false) {
     return `Suggestions are switched off for ${languageId}, as long as this window is open.`;
   }
-  return undefined;
+  return message;
 }

@@ -1,31 +1,19 @@
 /** The item in the status bar: whether suggestions come, and why not. */
 
 import * as vscode from "vscode";
-import { isAbout, type Outcome, type ServerLog } from "./log";
 import type { Server } from "./server";
 import { shown } from "./state";
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("lspCompletions", vscode.StatusBarAlignment.Right, 100);
   private readonly subscriptions: vscode.Disposable[];
-  private last: Outcome | undefined;
 
-  constructor(
-    private readonly server: Server,
-    log: ServerLog,
-  ) {
+  constructor(private readonly server: Server) {
     this.item.name = "LSP Completions";
     this.item.command = "lspCompletions.menu";
     this.subscriptions = [
-      server.onDidChange(() => {
-        this.last = undefined; // it was so before
-        this.draw();
-      }),
+      server.onDidChange(() => this.draw()),
       vscode.window.onDidChangeActiveTextEditor(() => this.draw()),
-      log.onOutcome((outcome) => {
-        this.last = outcome;
-        this.draw();
-      }),
     ];
     this.draw();
     this.item.show();
@@ -36,11 +24,14 @@ export class StatusBar implements vscode.Disposable {
   }
 
   private draw(): void {
-    const document = vscode.window.activeTextEditor?.document;
-    const last = document && this.last && isAbout(this.last, document) ? this.last.said : undefined;
-    const { text, why, isWrong } = shown(this.server.health, document?.languageId, last);
+    const { health } = this.server;
+    const { text, why, isWrong } = shown(health, vscode.window.activeTextEditor?.document.languageId);
+    const { provider, model } = (health.kind === "running" && health.standing) || {};
+    const from = [provider, model].filter(Boolean).join(", ");
     this.item.text = text;
-    this.item.tooltip = `LSP Completions\n${why || "Suggestions come while you type."}`;
+    this.item.tooltip = ["LSP Completions", why || "Suggestions come while you type.", from && `From ${from}.`]
+      .filter(Boolean)
+      .join("\n");
     this.item.accessibilityInformation = { label: `LSP Completions: ${why || "suggestions come"}`, role: "button" };
     this.item.backgroundColor = isWrong
       ? new vscode.ThemeColor("statusBarItem.warningBackground")

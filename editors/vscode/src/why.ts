@@ -1,71 +1,55 @@
 /** Why nothing shows at the cursor. */
 
 import * as vscode from "vscode";
-import { isAbout, type Outcome, type ServerLog } from "./log";
-import type { Server } from "./server";
+import { SCHEMES, type Server } from "./server";
 import { shown } from "./state";
 
-const PATIENCE = 500; // milliseconds; the log comes another way than the answer
-
-/** A sentence for the place at the cursor. Asks the server for a suggestion there. */
-export async function why(server: Server, log: ServerLog): Promise<string> {
-  const editor = vscode.window.activeTextEditor;
-  const { health } = server;
-  if (health.kind !== "running" || health.status.kind === "Error") {
-    return shown(health).why;
-  }
-  if (!editor) {
-    return "No text is open.";
-  }
-  const { document } = editor;
-  if (!["file", "untitled", "vscode-notebook-cell"].includes(document.uri.scheme)) {
-    return "Suggestions come in files, new documents and cells of notebooks; this is none of them.";
-  }
-  const listening = new Listening(log, document);
-  try {
-    if ((await server.ask(document, editor.selection.active)) === 0) {
-      const said = await listening.heard(PATIENCE);
-      return said ?? "The server has nothing here, and says no more; its log may.";
-    }
-  } finally {
-    listening.dispose();
-  }
-  if (!vscode.workspace.getConfiguration("editor", document).get<boolean>("inlineSuggest.enabled")) {
-    return "There is a suggestion here, but the setting editor.inlineSuggest.enabled is off.";
-  }
-  return (
-    "There is a suggestion here. It shows while you type, or with the command Trigger Inline Suggestion, " +
-    "unless another extension's is shown in its place."
-  );
+/** The answer to the server's command `lspCompletions.why`. */
+export interface Explanation {
+  /** All of it, several lines. */
+  text: string;
+  sentence: string;
+  /** For programs; `null` where nothing keeps a suggestion away. */
+  reason: string | null;
+  help: string | null;
+  /** What came of the last request there. */
+  entry: object | null;
 }
 
-/** What the log says of requests in a document, from now on. */
-class Listening implements vscode.Disposable {
-  private last: string | undefined;
-  private wake: () => void = () => undefined;
-  private readonly subscription: vscode.Disposable;
+export interface Why {
+  sentence: string;
+  /** More lines, with times, where there are any. */
+  details?: string;
+}
 
-  constructor(log: ServerLog, document: vscode.TextDocument) {
-    this.subscription = log.onOutcome((outcome: Outcome) => {
-      if (isAbout(outcome, document) && outcome.said !== "suggested") {
-        this.last = outcome.said;
-        this.wake();
-      }
-    });
+/** For the place at the cursor. Asks for a suggestion there if that was not done yet. */
+export async function why(server: Server): Promise<Why> {
+  const editor = vscode.window.activeTextEditor;
+  const { health } = server;
+  if (health.kind !== "running") {
+    return { sentence: shown(health).why };
   }
+  if (!editor) {
+    return { sentence: "No text is open." };
+  }
+  const { document, selection } = editor;
+  if (!SCHEMES.includes(document.uri.scheme)) {
+    return { sentence: "Suggestions come in files, new documents and cells of notebooks; this is none of them." };
+  }
+  let told = await server.why(document, selection.active);
+  if (!told.entry && !told.reason) {
+    await server.ask(document, selection.active);
+    told = await server.why(document, selection.active);
+  }
+  return { sentence: inOne(told, document), details: told.text };
+}
 
-  /** The last of it; waits a while where nothing was said yet. */
-  async heard(patience: number): Promise<string | undefined> {
-    if (this.last === undefined) {
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-        setTimeout(resolve, patience);
-      });
-    }
-    return this.last;
+function inOne(told: Explanation, document: vscode.TextDocument): string {
+  if (told.reason) {
+    return [told.sentence, told.help].filter(Boolean).join(" ");
   }
-
-  dispose(): void {
-    this.subscription.dispose();
-  }
+  return vscode.workspace.getConfiguration("editor", document).get<boolean>("inlineSuggest.enabled")
+    ? `${told.sentence} It shows while you type, or with the command Trigger Inline Suggestion, ` +
+        "unless another extension's is shown in its place."
+    : `${told.sentence} But the setting editor.inlineSuggest.enabled is off.`;
 }
