@@ -79,6 +79,8 @@ def circumstances(entry: Entry, *, at: float) -> list[str]:
         who = f"{entry.provider} ({entry.model})" if entry.model else entry.provider
         if entry.how is None:
             lines.append(f"{who} was not asked.")
+        elif entry.times.first_event is None and entry.times.sent is not None:
+            lines.append(f"{who} was asked, and said nothing of use.")
         else:
             shown = "" if not entry.excerpts else f", with {_counted(entry.excerpts, 'excerpt')}"
             lines.append(f"Answered by {who}, {entry.how.value}{shown}.")

@@ -14,6 +14,8 @@ from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.grammars import load
 from lsp_completions.model_loading import LONGEST, ModelLoading
+from lsp_completions.pipeline.asking import NEAR, why_not_ask
+from lsp_completions.pipeline.context import context_at
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.languages import language_of
@@ -23,10 +25,11 @@ from lsp_completions.pipeline.uris import display_path, uri_of_path
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, at_hand
-from lsp_completions.settings import Settings
+from lsp_completions.settings import Settings, Trigger
 from lsp_completions.sharing.context_filters import ContextFilters
 from lsp_completions.sharing.gate import Gate, Permission
 from lsp_completions.site import Sites
+from lsp_completions.switches import is_on
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import network_of
 
@@ -121,6 +124,23 @@ def cursor_at(place: Place, language_id: str = "") -> Cursor:
         offset=document.offset_at(line, column),
         path=display_path(uri, [_uri_of(Path.cwd())]),
     )
+
+
+def why_not_while_typing(cursor: Cursor, settings: Settings) -> SkipReason | None:
+    """What keeps suggestions from a place unless they are asked for by hand."""
+    language = language_of(cursor.document.language_id, cursor.path)
+    if not is_on(cursor.document.language_id, cursor.path, settings.languages):
+        return SkipReason.LANGUAGE_OFF
+    if settings.trigger is Trigger.MANUAL:
+        return SkipReason.BY_HAND_ONLY
+    context = context_at(
+        cursor.document,
+        cursor.offset,
+        path=cursor.path,
+        windows=NEAR,
+        grammar=load(language),
+    )
+    return why_not_ask(context, in_comments=settings.in_comments, in_strings=settings.in_strings)
 
 
 def _readable(name: str) -> str:

@@ -8,8 +8,9 @@ import asyncio
 import logging
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lsprotocol import types
@@ -27,6 +28,7 @@ from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.credentials.credential import CredentialOrigin, origin_of
 from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
 from lsp_completions.journal import Asked, Entry, Journal, Method
+from lsp_completions.log_file import LogFile
 from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
 from lsp_completions.pipeline.document import Document, Position
@@ -37,9 +39,10 @@ from lsp_completions.pipeline.outcome import (
     SkipReason,
     Suggested,
 )
-from lsp_completions.pipeline.uris import display_path, document_key
+from lsp_completions.pipeline.uris import display_path, document_key, local_path
 from lsp_completions.protocol import Server
 from lsp_completions.request import Request, Selection
+from lsp_completions.running import TOLD, Presence
 from lsp_completions.session import TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
 from lsp_completions.switches import Scope, Switch
@@ -104,16 +107,19 @@ READERS: dict[str, Callable[[object], Any]] = {
 
 def serve(*, client_process_id: int | None = None) -> NoReturn:
     """Serve one editor over standard input and output, until it ends."""
+    stderr = logging.StreamHandler(sys.stderr)
     logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s"
+        handlers=[stderr], level=logging.WARNING, format="%(levelname)s %(message)s"
     )
-    CompletionServer().serve_stdio(editor_pid=client_process_id)
+    CompletionServer(stderr=stderr).serve_stdio(editor_pid=client_process_id)
 
 
 class CompletionServer(Server):
     """Speaks with one editor. `transport` is another way to ask models."""
 
-    def __init__(self, transport: "Transport | None" = None) -> None:
+    def __init__(
+        self, transport: "Transport | None" = None, *, stderr: logging.Handler | None = None
+    ) -> None:
         super().__init__("lsp-completions", __version__, READERS)
         self.client = Client()
         self.turns = Turns()
@@ -121,6 +127,7 @@ class CompletionServer(Server):
         self.trigger_kinds = TriggerKinds()
         self.shows_inline = False
         self._trouble_of_late: CompletionsError | None = None
+        self._since = time.time()
         self._told_copilot: dict[str, object] | None = None
         self._told_why: set[tuple[str, SkipReason]] = set()
 
@@ -141,8 +148,17 @@ class CompletionServer(Server):
             ask=lambda request: self.service.complete_ahead(request),
             inserted=lambda *where: self.statistics.accepted(*where),
         )
+        self.log = LogFile(stderr)
+        self.presence = Presence(self._describe)
+        self.journal.subscribe(lambda _: self.presence.changed())
         self._transport = transport
-        self.on_stop += [self.messages.aclose, self.acceptance.aclose, self.following.aclose]
+        self.on_stop += [
+            self.messages.aclose,
+            self.acceptance.aclose,
+            self.following.aclose,
+            self.presence.aclose,
+            self.log.aclose,
+        ]
 
         menu = types.CompletionOptions(trigger_characters=list(TRIGGER_CHARACTERS))
         for method, handler, options in (
@@ -240,6 +256,21 @@ class CompletionServer(Server):
         self._tell_who_is_missing()
         self._tell_status(self.service.backend.problem)
         await self.service.get_ready()
+        if self.settings.log_file:
+            editor = f"{self.client.name} {self.client.version}".strip() or "an editor"
+            await self.log.begin(f"lsp-completions {__version__} serves {editor}")
+        self.presence.changed()
+
+    def _describe(self) -> Callable[[], dict[str, object]]:
+        return partial(
+            _described,
+            self.client,
+            self.following.roots,
+            self.log.file,
+            self.status.now,
+            self._since,
+            self.journal.entries()[:TOLD],
+        )
 
     # ---- documents
 
@@ -572,6 +603,8 @@ class CompletionServer(Server):
 
     def _status_changed(self, now: status.Standing) -> None:
         self._tell_copilot()
+        self._since = time.time()
+        self.presence.changed()
         if self.client.follows_status:
             self.protocol.notify(status.CHANGED, now.fields())
 
@@ -637,8 +670,7 @@ class CompletionServer(Server):
             self.statistics.follow(on=self.settings.statistics)
         if changed and self.following.may_ask:
             self._tell_status(self.service.backend.problem)
-        # Ours alone: libraries write down what they are given.
-        logging.getLogger("lsp_completions").setLevel(self.settings.log_level.value.upper())
+        self.log.level(self.settings.log_level.value)
 
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong."""
@@ -660,6 +692,26 @@ class CompletionServer(Server):
 
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)
 MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON, SkipReason.UNDECIDED)
+
+
+def _described(
+    client: Client,
+    roots: Sequence[str],
+    log: Path | None,
+    now: status.Standing | None,
+    since: float,
+    entries: Sequence[Entry],
+) -> dict[str, object]:
+    """What a server tells of itself to the user's other processes."""
+    return {
+        "editor": client.name,
+        "editorVersion": client.version,
+        "workspace": [local_path(root) or root for root in roots],
+        "log": None if log is None else str(log),
+        "status": None if now is None else now.fields(),
+        "since": round(since, 3),
+        "outcomes": [entry.fields() for entry in entries],
+    }
 
 
 def _scope_of(call: CommandCall) -> Scope:

@@ -21,8 +21,8 @@ from lsp_completions.model_loading import ModelLoading
 from lsp_completions.neighbours import Neighbours
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
-from lsp_completions.pipeline.asking import why_not_ask
-from lsp_completions.pipeline.context import Windows, context_at
+from lsp_completions.pipeline.asking import NEAR, why_not_ask
+from lsp_completions.pipeline.context import context_at
 from lsp_completions.pipeline.document import Document, Position
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
 from lsp_completions.pipeline.positions import PositionEncoding
@@ -39,8 +39,6 @@ from lsp_completions.switches import Switches
 from lsp_completions.trail import Trail
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import network_of
-
-LOOKED_AT = 4000  # characters on each side of a cursor, when somebody asks why
 
 # Short: Neovim makes people press a key after a message that fills its line.
 SMALL_MODEL = (
@@ -190,7 +188,7 @@ class Service:
             document,
             document.offset_of(position, encoding),
             path=display_path(uri, self._following.roots),
-            windows=Windows(prefix_chars=LOOKED_AT, suffix_chars=LOOKED_AT),
+            windows=NEAR,
             grammar=self.grammars.of(document),
         )
         refusal = why_not_ask(

@@ -488,10 +488,20 @@ class Settings:
             guarded=True,
         ),
     )
+    log_file: bool = field(
+        default=True,
+        metadata=_knob(
+            Flag(),
+            "Whether each server writes a small log of its own, which `lsp-completions log` shows.",
+            guarded=True,
+        ),
+    )
     # Editors keep what is logged, some of them as errors: nothing unless something is wrong.
     log_level: LogLevel = field(
         default=LogLevel.WARNING,
-        metadata=_knob(Choice(LogLevel), "The least important message that is logged."),
+        metadata=_knob(
+            Choice(LogLevel), "The least important message that goes to the editor's log."
+        ),
     )
 
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

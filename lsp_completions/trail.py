@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 
 class How(Enum):
@@ -41,52 +41,53 @@ class Times:
     """The editor had its answer."""
 
 
-class Answerer(Protocol):
-    """Who is asked."""
+if TYPE_CHECKING:
+    from typing import Protocol
 
-    @property
-    def name(self) -> str:
-        """Its name in the settings."""
-
-    @property
-    def model(self) -> str:
-        """The model's name; empty where the provider chooses."""
-
-    @property
-    def host(self) -> str:
-        """Where it answers."""
-
-
-class Told(Protocol):
-    """What was made for the model."""
-
-    @property
-    def excerpts(self) -> Sequence[object]:
-        """The code from elsewhere in it."""
-
-
-class Stream(Protocol):
-    """A model's stream, with its times."""
-
-    @property
-    def provider(self) -> Answerer:
+    class Answerer(Protocol):
         """Who is asked."""
 
-    @property
-    def prompt(self) -> Told:
-        """What the model was told."""
+        @property
+        def name(self) -> str:
+            """Its name in the settings."""
 
-    @property
-    def began(self) -> float:
-        """When it was asked for."""
+        @property
+        def model(self) -> str:
+            """The model's name; empty where the provider chooses."""
 
-    @property
-    def event_after(self) -> float | None:
-        """Seconds until anything came."""
+        @property
+        def host(self) -> str:
+            """Where it answers."""
 
-    @property
-    def first_after(self) -> float | None:
-        """Seconds until the first text."""
+    class Told(Protocol):
+        """What was made for the model."""
+
+        @property
+        def excerpts(self) -> Sequence[object]:
+            """The code from elsewhere in it."""
+
+    class Stream(Protocol):
+        """A model's stream, with its times."""
+
+        @property
+        def provider(self) -> Answerer:
+            """Who is asked."""
+
+        @property
+        def prompt(self) -> Told:
+            """What the model was told."""
+
+        @property
+        def began(self) -> float:
+            """When it was asked for."""
+
+        @property
+        def event_after(self) -> float | None:
+            """Seconds until anything came."""
+
+        @property
+        def first_after(self) -> float | None:
+            """Seconds until the first text."""
 
 
 class Trail:
@@ -104,7 +105,7 @@ class Trail:
         self._provider: Answerer | None = None
         self._stream: Stream | None = None
 
-    def may_be_sent(self, provider: Answerer) -> None:
+    def may_be_sent(self, provider: "Answerer") -> None:
         """It is known whether the document may be sent, and to whom."""
         self._provider = provider
         if self._gate is None:
@@ -115,12 +116,12 @@ class Trail:
         if self._prompt is None:
             self._prompt = self._clock()
 
-    def follows(self, stream: Stream, how: How) -> None:
+    def follows(self, stream: "Stream", how: How) -> None:
         """The answer is in this stream, or will be."""
         self._stream, self.how = stream, how
 
     @property
-    def provider(self) -> Answerer | None:
+    def provider(self) -> "Answerer | None":
         """Who was asked, or would have been; `None` where that was not found out."""
         return self._provider if self._stream is None else self._stream.provider
 
@@ -147,7 +148,7 @@ class Trail:
             answered=self._since(self._clock()),
         )
 
-    def _of(self, stream: Stream, after: float | None) -> float | None:
+    def _of(self, stream: "Stream", after: float | None) -> float | None:
         return None if after is None else self._since(stream.began + after)
 
     def _since(self, at: float | None) -> float | None:

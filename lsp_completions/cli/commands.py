@@ -181,6 +181,91 @@ def check(path: str | None, as_json: bool) -> int:
     return check(path, as_json=as_json)
 
 
+@group.command(epilog="The exit code is 0 where a server runs, and 1 where none does.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def status(as_json: bool) -> int:
+    """List the servers that your editors run, and how they are.
+
+    For each its editor and folders, who answers, whether suggestions come and if not, why, what
+    came of the last request, and where its log is.
+    """
+    from lsp_completions.cli.servers import status
+
+    return status(as_json=as_json)
+
+
+@group.command(
+    epilog="The exit code is 0 with an answer, 1 where there is nothing to tell or nothing would "
+    "be suggested, 2 when the command was wrong, and 3 when the provider could not answer."
+)
+@click.argument("place", required=False, metavar="[FILE:LINE:COLUMN]")
+@click.option("--all", "everything", is_flag=True, help="What ended by typing on as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def why(place: str | None, everything: bool, as_json: bool) -> int:
+    """Say why there was a suggestion or none.
+
+    Shows what came of the last requests of your editors. For a place in a file it asks what would
+    come of a request there, and says so.
+    """
+    from lsp_completions.cli.servers import why, why_there
+
+    if place is None:
+        return why(as_json=as_json, everything=everything)
+    if as_json or everything:
+        raise click.UsageError("With a place there are no options.")
+    return why_there(place)
+
+
+@group.command()
+@click.option("-f", "--follow", is_flag=True, help="Go on, with the logs of all servers.")
+@click.option("-n", "--lines", default=40, show_default=True, help="How many lines to begin with.")
+def log(follow: bool, lines: int) -> int:
+    """Show what the servers wrote down.
+
+    A line for each request and for whatever went wrong: no code and no token.
+    """
+    from lsp_completions.cli.log import log
+
+    return log(lines=max(lines, 0), follow=follow)
+
+
+@group.command()
+def report() -> int:
+    """Print what a report of a bug needs.
+
+    Versions, settings, the last outcomes of your editors' servers, and what `check` says: no code,
+    no token, and paths, hosts and users made neutral.
+    """
+    from lsp_completions.cli.report import report
+
+    return report()
+
+
+@group.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def paths(as_json: bool) -> int:
+    """List the files and folders in use, and which of them exist."""
+    from lsp_completions.cli.places import paths
+
+    return paths(as_json=as_json)
+
+
+@group.command(
+    epilog="The exit code is 0 when all is removed, 1 when nothing was, and 3 when something could "
+    "not be."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--config", is_flag=True, help="Your settings file as well.")
+def clean(yes: bool, config: bool) -> int:
+    """Remove all that this program wrote: logins, logs, models, notes.
+
+    Asks first. What you wrote yourself stays.
+    """
+    from lsp_completions.cli.places import clean
+
+    return clean(yes=yes, config=config)
+
+
 @group.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def models(as_json: bool) -> int:

@@ -41,6 +41,7 @@ WIDENING = {
     "importedFiles": True,
     "distantCode": True,
     "statistics": True,
+    "logFile": True,
 }
 
 # A host as the network knows it; what else looks like one may be made to mislead who reads it.

@@ -5,9 +5,12 @@ import unicodedata
 
 from lsp_completions.pipeline.balance import stack_before_line
 from lsp_completions.pipeline.brackets import COMMENT, PARTNER, Scan, scan
-from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.context import CursorContext, Windows
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.syntax import Kind, kind_at
+
+NEAR = Windows(prefix_chars=4000, suffix_chars=4000)
+"""Enough to know it, where nobody is to be asked."""
 
 
 def why_not_ask(

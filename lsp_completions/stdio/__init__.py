@@ -6,7 +6,7 @@
 
 from lsp_completions.stdio.framing import Damage, Frames, frame
 from lsp_completions.stdio.pipes import Reader, Stderr, Writer, take_pipes
-from lsp_completions.stdio.watch import when_gone, when_orphaned
+from lsp_completions.stdio.watch import exists, when_gone, when_orphaned
 
 __all__ = [
     "Damage",
@@ -14,6 +14,7 @@ __all__ = [
     "Reader",
     "Stderr",
     "Writer",
+    "exists",
     "frame",
     "take_pipes",
     "when_gone",

@@ -15,9 +15,9 @@ def when_gone(pid: int, call: Callable[[], None]) -> bool:
 
     False, and no call ever, when `pid` cannot be seen: it belongs to another machine or container.
     """
-    if not 0 < pid < 2**31 or not _exists(pid):
+    if not 0 < pid < 2**31 or not exists(pid):
         return False
-    wait = _end_of(pid) or (lambda: _look(lambda: _exists(pid)))
+    wait = _end_of(pid) or (lambda: _look(lambda: exists(pid)))
     _wait_then(wait, call, name=f"watch {pid}")
     return True
 
@@ -30,7 +30,7 @@ def when_orphaned(call: Callable[[], None]) -> None:
 
     def still_there() -> bool:
         # On Windows a parent's id stays the same after its death.
-        return os.getppid() == parent and _exists(parent)
+        return os.getppid() == parent and exists(parent)
 
     wait = _end_of(parent)
     if wait is None or not still_there():
@@ -51,7 +51,10 @@ def _look(still_there: Callable[[], bool]) -> None:
         time.sleep(INTERVAL)
 
 
-def _exists(pid: int) -> bool:
+def exists(pid: int) -> bool:
+    """Whether there is a process of this number, anybody's."""
+    if pid <= 0:
+        return False
     if sys.platform == "win32":
         # Not os.kill(pid, 0): there it sends a Ctrl-C, or ends the process.
         handle = _open_process(pid)

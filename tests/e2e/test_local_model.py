@@ -122,7 +122,7 @@ async def gone(pid: int, what: str) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    return not watch._exists(pid)
+    return not watch.exists(pid)
 
 
 def kill(pid: int) -> None:

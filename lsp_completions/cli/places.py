@@ -1,0 +1,172 @@
+"""`lsp-completions paths` and `clean`: the files we use, and those of them that we wrote."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from lsp_completions.cli.exits import Exit
+from lsp_completions.cli.saying import say
+from lsp_completions.cli.words import short, size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A file or a folder; `pattern` names several in it."""
+
+    path: Path
+    what: str
+    ours: bool = True
+    """We wrote it; what is not is the user's or somebody else's."""
+    pattern: str = ""
+
+    def files(self) -> list[Path]:
+        """Those that are there."""
+        if not self.pattern:
+            return [self.path] if os.path.lexists(self.path) else []
+        return sorted(self.path.glob(self.pattern))
+
+    @property
+    def name(self) -> str:
+        """As a person reads it."""
+        return str(self.path / self.pattern)
+
+
+def places() -> list[Place]:
+    """All of them, whether they exist or not."""
+    import platformdirs
+
+    from lsp_completions.configuration import config_file, project_files
+    from lsp_completions.configuration.machine_file import machine_file
+    from lsp_completions.configuration.trust import trust_file
+    from lsp_completions.credentials.logins import Logins
+    from lsp_completions.local_model.client import log_file, runtime_folder
+    from lsp_completions.local_model.files import data_folder
+    from lsp_completions.log_file import log_folder
+    from lsp_completions.running import servers_folder
+
+    state = platformdirs.user_state_path("lsp-completions", appauthor=False)
+    logins = Logins().file
+    trusted = trust_file()
+    project = project_files([Path.cwd().as_uri()])
+    return [
+        Place(path=config_file(), what="your settings", ours=False),
+        *(Place(path=each, what="settings of this folder", ours=False) for each in project),
+        Place(path=machine_file(), what="settings of this machine", ours=False),
+        Place(path=logins.parent, pattern=f"{logins.name}*", what="logins"),
+        Place(path=trusted.parent, pattern=f"{trusted.stem}.*", what="hosts that you trust"),
+        Place(path=state, pattern="told-*", what="what you were told once"),
+        Place(path=state, pattern="statistics*", what="statistics"),
+        Place(path=log_folder(), what="logs of the servers"),
+        Place(path=log_file(), what="log of the small model"),
+        Place(path=data_folder(), what="models that were installed"),
+        Place(path=servers_folder(), what="which servers run"),
+        Place(path=runtime_folder(), pattern="model-*", what="the small model's process"),
+    ]
+
+
+def paths(*, as_json: bool) -> Exit:
+    """List them; returns the exit code."""
+    found = places()
+    if as_json:
+        listed = [
+            {
+                "path": each.name,
+                "what": each.what,
+                "written": "by us" if each.ours else "by you",
+                "exists": bool(each.files()),
+            }
+            for each in found
+        ]
+        click.echo(json.dumps({"paths": listed}, ensure_ascii=False))
+        return Exit.GOOD
+    for title, ours in (("Written by you or your administrator:", False), ("Written by us:", True)):
+        click.echo(title)
+        for each in found:
+            if each.ours is ours:
+                files = each.files()
+                there = size(sum(map(_size, files))) if files else "not there"
+                # The path last: it may be long, and is copied.
+                click.echo(f"  {each.what:27} {there:>9}  {short(each.name)}")
+    return Exit.GOOD
+
+
+def clean(*, yes: bool, config: bool) -> Exit:
+    """Remove all that we wrote, after a question; returns the exit code."""
+    from lsp_completions.configuration import config_file
+    from lsp_completions.credentials.logins import Logins
+    from lsp_completions.running import running
+
+    if servers := running():
+        numbers = ", ".join(str(each["pid"]) for each in servers)
+        say(
+            f"Editors are still using lsp-completions (process {numbers}), which would write "
+            "again. Close them first."
+        )
+        return Exit.NOTHING
+    wanted = [each for each in places() if each.ours]
+    if config:
+        wanted.append(Place(path=config_file(), what="your settings", ours=False))
+    found = [(each, file) for each in wanted for file in each.files()]
+    if not found:
+        say("There is nothing to remove.")
+        return Exit.GOOD
+    logins = Logins().all()
+    for each, file in found:
+        say(f"  {each.what}: {short(str(file))} ({size(_size(file))})")
+    if logins:
+        say(f"  and {len(logins)} {'token' if len(logins) == 1 else 'tokens'} in the keyring")
+    if not yes and not click.confirm("Remove all of this?", default=False, err=True):
+        say("Nothing was removed.")
+        return Exit.NOTHING
+    if logins:
+        from lsp_completions.cli.login import logout
+
+        logout(None, every=True)
+    left = 0
+    for _, file in found:
+        try:
+            _remove(file)
+        except OSError as error:
+            left += 1
+            say(f"{file} could not be removed: {error.strerror or error}.")
+    for folder in {each.path if each.pattern else each.path.parent for each in wanted}:
+        _remove_if_empty(folder)
+    if left:
+        return Exit.BACKEND
+    kept = "" if config else " Your settings are where they were."
+    say(f"Removed.{kept} What `setup` added to an editor's files stands there still.")
+    return Exit.GOOD
+
+
+def _remove(file: Path) -> None:
+    if file.is_dir() and not file.is_symlink():
+        shutil.rmtree(file)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    # Not the folder of somebody else's files: those below it have our name.
+    if "lsp-completions" in folder.parts:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+
+
+def _size(path: Path) -> int:
+    return sum(_sizes(path))
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    if path.is_dir() and not path.is_symlink():
+        for each in path.rglob("*"):
+            if each.is_file() and not each.is_symlink():
+                yield each.stat().st_size
+    elif path.is_file():
+        yield path.stat().st_size

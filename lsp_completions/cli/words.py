@@ -1,0 +1,74 @@
+"""Small words for tables: paths, moments and sizes, as short as a person still understands them."""
+
+import os
+import re
+import shutil
+import textwrap
+import time
+
+from lsp_completions.cli.screen import visible, width_of
+from lsp_completions.providers.retry_after import in_words
+
+WIDEST = 100  # columns; longer lines are hard to read
+
+
+def columns() -> int:
+    """How wide a line may be."""
+    return min(max(shutil.get_terminal_size().columns, 40), WIDEST) - 1
+
+
+def short(path: str) -> str:
+    """A path, with `~` for the home folder."""
+    home = (os.environ.get("HOME") or os.environ.get("USERPROFILE") or "").rstrip("/\\")
+    if home and re.match(rf"{re.escape(home)}(?=[/\\]|$)", path):
+        path = f"~{path[len(home) :]}"
+    return visible(path)
+
+
+def clipped(text: str, width: int) -> str:
+    """The end of a text, where all of it takes more than `width` columns."""
+    text = visible(text)
+    if sum(map(width_of, text)) <= width:
+        return text
+    while sum(map(width_of, text)) > width - 1:
+        text = text[1:]
+    return f"…{text}"
+
+
+def padded(text: str, width: int) -> str:
+    """A text that takes `width` columns, blanks included."""
+    text = clipped(text, width)
+    return text + " " * (width - sum(map(width_of, text)))
+
+
+def wrapped(text: str, *, first: str = "", indent: str = "") -> str:
+    """A sentence on as many lines as it needs."""
+    return textwrap.fill(
+        visible(text),
+        columns(),
+        initial_indent=first,
+        subsequent_indent=indent or " " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def ago(at: object, now: float) -> str:
+    """How long ago a moment was: `12 seconds ago`."""
+    if not isinstance(at, int | float):
+        return "some time ago"
+    return f"{in_words(max(now - at, 1))} ago"
+
+
+def clock(at: object) -> str:
+    """The time of day of a moment."""
+    return time.strftime("%H:%M:%S", time.localtime(at)) if isinstance(at, int | float) else ""
+
+
+def size(count: float) -> str:
+    """A number of bytes: `45 MB`."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000 or unit == "MB":
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    raise AssertionError("unreachable")

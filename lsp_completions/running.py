@@ -1,0 +1,116 @@
+"""Which servers of this user run, and how they are: each keeps a small file about itself.
+
+It is in the folder that lasts until the machine goes down, for its user alone, and holds neither
+code nor a token.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from lsp_completions import __version__
+from lsp_completions.stdio import exists
+
+EVERY = 1.0  # seconds between two writes at the least
+TOLD = 30  # outcomes in the file
+
+
+def servers_folder(folder: Path | None = None) -> Path:
+    """Where the files are. `folder` is the runtime folder of this program."""
+    if folder is None:
+        # Not at the top: it is much to import, and editors wait for their server to start.
+        from lsp_completions.local_model.client import runtime_folder
+
+        folder = runtime_folder()
+    return folder / "servers"
+
+
+def running(folder: Path | None = None) -> list[dict[str, Any]]:
+    """What the running servers tell of themselves, newest first; what others left is removed."""
+    found = []
+    for file in servers_folder(folder).glob("*.json"):
+        try:
+            told = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            told = None
+        pid = int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0
+        if not exists(pid):
+            with suppress(OSError):
+                file.unlink()
+        elif isinstance(told, dict):
+            found.append({**told, "pid": pid})
+    return sorted(found, key=lambda each: str(each.get("started")), reverse=True)
+
+
+class Presence:
+    """The file of this process. `describe` is called in the loop, what it returns in a thread."""
+
+    def __init__(
+        self,
+        describe: Callable[[], Callable[[], Mapping[str, object]]],
+        folder: Path | None = None,
+    ) -> None:
+        self._describe = describe
+        self._folder = folder
+        self._started = time.time()
+        self._file: Path | None = None
+        self._due: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._last = float("-inf")
+        self._closed = False
+
+    def changed(self) -> None:
+        """There is something else to tell: soon it is written."""
+        if self._due is not None or self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        self._due = loop.call_at(max(self._last + EVERY, loop.time()), self._begin)
+
+    def _begin(self) -> None:
+        self._due = None
+        loop = asyncio.get_running_loop()
+        self._last = loop.time()
+        if self._writing is not None and not self._writing.done():
+            self.changed()  # a slow disk
+            return
+        told = self._describe()
+        self._writing = loop.create_task(asyncio.to_thread(self._write, told), name="presence")
+
+    def _write(self, told: Callable[[], Mapping[str, object]]) -> None:
+        text = json.dumps(
+            {"version": __version__, "pid": os.getpid(), "started": self._started, **told()},
+            ensure_ascii=False,
+        )
+        try:
+            if self._file is None:
+                folder = servers_folder(self._folder)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._file = folder / f"{os.getpid()}.json"
+            new = self._file.with_suffix(".new")
+            number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(number, "w", encoding="utf-8", errors="replace") as opened:
+                opened.write(text)
+            new.replace(self._file)
+        except OSError:
+            # Nobody is told then, which harms nobody. On Windows somebody may be reading it.
+            pass
+
+    async def aclose(self) -> None:
+        """Leave nothing behind."""
+        self._closed = True
+        if self._due is not None:
+            self._due.cancel()
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+        if self._file is not None:
+            await asyncio.to_thread(self._remove, self._file)
+
+    def _remove(self, file: Path) -> None:
+        for each in (file, file.with_suffix(".new")):
+            with suppress(OSError):
+                each.unlink(missing_ok=True)

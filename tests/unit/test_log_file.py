@@ -1,0 +1,113 @@
+"""The log: for its user alone, of bounded size, and never in anybody's way."""
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lsp_completions import log_file
+from lsp_completions.cli.log import Following, end_of
+from lsp_completions.log_file import OURS, LogFile, log_folder, logs, process_of
+
+
+@pytest.fixture(autouse=True)
+def level() -> Iterator[None]:
+    """The logger as it was."""
+    logger = logging.getLogger(OURS)
+    before = logger.level
+    yield
+    logger.setLevel(before)
+
+
+async def written(folder: Path, *words: str, level: str = "warning") -> LogFile:
+    log = LogFile(folder=folder)
+    log.level(level)
+    await log.begin("the first line")
+    for word in words:
+        logging.getLogger(f"{OURS}.server").info("%s", word)
+        logging.getLogger(f"{OURS}.server").debug("of debugging: %s", word)
+        logging.getLogger("somebody.else").critical("%s of a library", word)
+    await log.aclose()
+    return log
+
+
+async def test_it_holds_what_we_say_and_not_what_libraries_say(tmp_path: Path) -> None:
+    log = await written(tmp_path, "inline a.py: suggested")
+    assert log.file is not None
+    text = log.file.read_text()
+    assert [line.partition(" INFO ")[2] for line in text.splitlines()] == [
+        "the first line",
+        "inline a.py: suggested",
+    ]
+    assert logs(tmp_path) == [log.file]
+    assert process_of(log.file) == os.getpid()
+    if os.name == "posix":
+        assert stat.S_IMODE(log.file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(log.file.parent.stat().st_mode) == 0o700
+
+
+async def test_more_is_written_where_more_is_asked_for(tmp_path: Path) -> None:
+    log = await written(tmp_path, "a", level="debug")
+    assert log.file is not None
+    assert "of debugging: a" in log.file.read_text()
+
+
+async def test_after_it_is_closed_nothing_is_written(tmp_path: Path) -> None:
+    log = await written(tmp_path)
+    assert log.file is not None
+    logging.getLogger(OURS).warning("late")
+    assert "late" not in log.file.read_text()
+
+
+async def test_its_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_file, "SIZE", 1000)
+    log = await written(tmp_path, *(f"line {number}" for number in range(200)))
+    assert log.file is not None
+    sizes = [each.stat().st_size for each in log_folder(tmp_path).iterdir()]
+    assert len(sizes) == 2
+    assert max(sizes) <= 1000
+    assert end_of(log.file, 2)[-1].endswith("line 199\n")
+    assert len(end_of(log.file, 10)) == 10
+
+
+async def test_the_logs_of_few_servers_are_kept(tmp_path: Path) -> None:
+    folder = log_folder(tmp_path)
+    folder.mkdir()
+    for number in range(20):
+        (folder / f"20260101-0000{number:02}-0.log").write_text("x")
+        (folder / f"20260101-0000{number:02}-0.log.1").write_text("x")
+    await written(tmp_path)
+    assert len(logs(tmp_path)) == log_file.SERVERS
+    assert (folder / "20260101-000019-0.log.1").exists()
+    assert not (folder / "20260101-000000-0.log.1").exists()
+
+
+async def test_where_none_can_be_written_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("not a folder")
+    log = await written(tmp_path, "a")
+    assert log.file is None
+    assert logs(tmp_path) == []
+
+
+def test_following_several_logs(tmp_path: Path) -> None:
+    folder = log_folder(tmp_path)
+    folder.mkdir()
+    ours, other = (folder / f"2026010{n}-000000-{os.getpid()}.log" for n in (1, 2))
+    dead = folder / "20260103-000000-0.log"
+    ours.write_text("one\ntwo\nthree\n")
+    dead.write_text("long ago\n")
+    following = Following(2, tmp_path)
+    head = f"--- process {os.getpid()}\n"
+    assert following.news() == [head, "two\n", "three\n"]
+    assert following.news() == []
+    with ours.open("a") as opened:
+        opened.write("four\n")
+    other.write_text("from the start\n")
+    assert following.news() == ["four\n", head, "from the start\n"]
+    # Full, and begun anew.
+    ours.rename(ours.with_name(f"{ours.name}.1"))
+    ours.write_text("five\n")
+    assert following.news() == [head, "five\n"]
