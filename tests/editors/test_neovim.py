@@ -435,6 +435,30 @@ def test_a_message_that_was_closed_does_not_return(desk: Desk, setup: Setup) -> 
         person.neovim.wait_for("no message", lambda: windows(person.neovim) == 1)
 
 
+@THE_PLUGIN
+def test_it_says_why_there_is_nothing(desk: Desk, setup: Setup) -> None:
+    with desk.editing(setup, continues("never typed", "!"), "A = 1\n", name=".env") as person:
+        neovim = person.neovim
+        state = "return require('lsp_completions').status()"
+        neovim.wait_for("the server's word", lambda: neovim.lua(state)["state"] == "off")
+        assert "hold secrets" in neovim.lua(state)["reason"]
+        assert "hold secrets" in neovim.lua("return require('lsp_completions').statusline()")
+        neovim.type(":LspCompletions why<CR>")
+        neovim.wait_for("the answer", lambda: "What helps: " in neovim.screen.text)
+        assert "Files of this name hold secrets" in neovim.screen.text
+        neovim.wait_for("its end", lambda: "settings file." in neovim.screen.text)
+        assert "sec\nretFiles" not in neovim.screen.text
+        # Another document has another answer.
+        neovim.lua("vim.cmd.edit(...)", str(person.path.with_name("b.py")))
+        neovim.wait_for("another word", lambda: neovim.lua(state)["state"] == "on")
+        neovim.lua("vim.cmd('buffer #')")
+        neovim.wait_for("the same again", lambda: neovim.lua(state)["state"] == "off")
+        neovim.lua("vim.cmd('checkhealth lsp_completions')")
+        health = "\n".join(neovim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+        assert "Suggestions come from sourcegraph (fireworks/starcoder-16b)" in health
+        neovim.lua("vim.cmd('bwipeout!')")
+
+
 def colours(neovim: Neovim, group: str) -> dict[str, Any]:
     query = "return vim.api.nvim_get_hl(0, { name = ..., link = false })"
     return dict(neovim.lua(query, group))

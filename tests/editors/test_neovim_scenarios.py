@@ -154,7 +154,7 @@ def test_the_command_completes_its_words(desks: Desks, editor: Editor, tmp_path:
 
         assert offered("LspCompletions ") == [
             *("check", "disable", "enable", "health", "log", "login", "logout"),
-            *("restart", "status", "suggest", "toggle"),
+            *("restart", "status", "suggest", "toggle", "why"),
         ]
         assert offered("LspCompletions toggle ") == [
             "buffer",

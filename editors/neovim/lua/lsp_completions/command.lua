@@ -63,6 +63,11 @@ local SUBCOMMANDS = {
       end
     end,
   },
+  why = {
+    run = function()
+      require('lsp_completions.why').show()
+    end,
+  },
   restart = { run = server.restart },
   log = {
     run = function()

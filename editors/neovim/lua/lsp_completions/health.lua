@@ -37,6 +37,10 @@ local function clients()
   for _, client in ipairs(running) do
     local buffers = vim.tbl_count(client.attached_buffers)
     health.ok(('The server is attached to %d buffers'):format(buffers))
+    local provider = require('lsp_completions.status').provider(client.id)
+    if provider then
+      health.ok('Suggestions come from ' .. provider)
+    end
     local told = require('lsp_completions.status').told(client.id)
     if told.kind == 'Error' then
       health.error(told.message, { ':LspCompletions check' })
@@ -118,6 +122,8 @@ function M.check()
   others()
   health.start('lsp-completions: the rest')
   health.info('Whether suggestions can be had at all: :LspCompletions check')
+  health.info('Why there was nothing at the cursor: :LspCompletions why')
+  health.info('What the server does, line by line: lsp-completions log -f, in a terminal')
   health.info('The log of all language servers: ' .. vim.lsp.log.get_filename())
 end
 

@@ -56,7 +56,11 @@ function M.configure()
       -- Whoever names a plugin is told how things are.
       editorPluginInfo = { name = 'lsp-completions', version = '1' },
     },
-    handlers = { didChangeStatus = require('lsp_completions.status').on_change },
+    capabilities = { experimental = { lspCompletionsStatus = true } },
+    handlers = {
+      didChangeStatus = require('lsp_completions.status').on_change,
+      ['lspCompletions/status'] = require('lsp_completions.status').on_status,
+    },
     on_exit = vim.list_extend(vim.list_slice(on_exit), { ended }),
   })
   require('lsp_completions.status').watch()
@@ -100,6 +104,12 @@ function M.restart()
     end
   end
   vim.defer_fn(again, 100)
+end
+
+--- The name of one of the server's own commands.
+---@return string
+function M.command_name(client, name)
+  return 'lspCompletions.' .. name .. ((client.config.init_options or {}).commandSuffix or '')
 end
 
 --- The command of the server, as it is configured.

@@ -6,6 +6,7 @@ local INLINE = 'textDocument/inlineCompletion'
 local MOST = 60 -- characters of a reason in a status line
 
 local told = {} -- what each server said last, by the id of its client
+local standing = {} -- what it said last of the document at hand
 local pending = {} -- ids of requests that have no answer yet, by the id of the client
 
 --- Something has changed that status lines show.
@@ -20,6 +21,21 @@ end
 function M.on_change(_, status, context)
   told[context.client_id] = status
   M.changed()
+end
+
+--- `lspCompletions/status`, the same for the document at hand.
+function M.on_status(_, status, context)
+  standing[context.client_id] = status
+  M.changed()
+end
+
+-- Which document is at hand, unless it is typed in.
+local function focus(buffer)
+  local client = require('lsp_completions.server').client(buffer)
+  if client then
+    local document = { uri = vim.uri_from_bufnr(buffer) }
+    client:notify('textDocument/didFocus', { textDocument = document })
+  end
 end
 
 --- Follow what is asked, so that a status line shows it.
@@ -38,6 +54,12 @@ function M.watch()
     end,
   })
   vim.api.nvim_create_autocmd({ 'LspAttach', 'LspDetach' }, { group = group, callback = M.changed })
+  vim.api.nvim_create_autocmd('BufEnter', {
+    group = group,
+    callback = function(event)
+      focus(event.buf)
+    end,
+  })
 end
 
 --- See `status` in `init.lua`.
@@ -47,6 +69,10 @@ function M.status()
     return { state = 'none', reason = 'the server is not attached to this buffer' }
   end
   local word = told[client.id] or {}
+  local here = standing[client.id] or {}
+  if here.uri ~= vim.uri_from_bufnr(0) then
+    here = {}
+  end
   local languages = require('lsp_completions.switch').languages
   if vim.g.lsp_completions == false then
     return { state = 'off', reason = 'vim.g.lsp_completions is false' }
@@ -56,10 +82,14 @@ function M.status()
     return { state = 'off', reason = word.message }
   elseif languages[vim.bo.filetype] == false then
     return { state = 'off', reason = 'for ' .. vim.bo.filetype }
+  elseif here.state == 'off' or here.state == 'keptBack' then
+    return { state = 'off', reason = here.message }
   elseif word.kind == 'Error' then
     return { state = 'error', reason = word.message }
   elseif word.kind == 'Warning' then
     return { state = 'warning', reason = word.message }
+  elseif here.state == 'starting' then
+    return { state = 'busy', reason = here.message }
   elseif next(pending[client.id] or {}) then
     return { state = 'busy' }
   end
@@ -77,6 +107,15 @@ local WORDS = {
 --- What a server said last.
 function M.told(client_id)
   return told[client_id] or {}
+end
+
+--- Who answers, as far as the server has said: the provider, and its model in brackets.
+function M.provider(client_id)
+  local here = standing[client_id] or {}
+  if (here.provider or '') == '' then
+    return nil
+  end
+  return here.model == '' and here.provider or ('%s (%s)'):format(here.provider, here.model)
 end
 
 --- See `statusline` in `init.lua`.

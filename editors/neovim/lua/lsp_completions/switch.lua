@@ -41,9 +41,8 @@ function M.switch(on, where, filetype)
   end
   local name = on == nil and 'toggle' or on and 'enable' or 'disable'
   local what, words = scope(where, filetype)
-  local suffix = (client.config.init_options or {}).commandSuffix or ''
   local command =
-    { title = '', command = 'lspCompletions.' .. name .. suffix, arguments = { what } }
+    { title = '', command = server.command_name(client, name), arguments = { what } }
   client:exec_cmd(command, nil, function(err, state)
     if err or not state then
       return vim.notify(err and err.message or 'The server did not answer.', 3)
