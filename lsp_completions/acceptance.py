@@ -23,6 +23,7 @@ class Followed:
     """The suggestion that a document shows, and how many characters of it were taken so far."""
 
     shown: Shown
+    text: str
     taken: int = 0
 
 
@@ -64,9 +65,8 @@ class Acceptance:
         """This is ghost text, whose fate shows in what is typed; the one before is over."""
         uri = outcome.document.uri
         self._passed_over(uri)
-        self._followed[document_key(uri)] = Followed(
-            Shown(document=outcome.document, edit=outcome.edits[0], entry=entry)
-        )
+        shown = Shown(document=outcome.document, edit=outcome.edits[0], entry=entry)
+        self._followed[document_key(uri)] = Followed(shown, shown.as_written())
 
     def changed(self, document: Document) -> None:
         """A document changed, perhaps as suggested."""
@@ -74,7 +74,7 @@ class Acceptance:
         if (followed := self._followed.get(key)) is None:
             return
         shown, before = followed.shown, followed.taken
-        taken = shown.taken(document)
+        taken = shown.taken(document, followed.text)
         if taken is None:
             self._passed_over(document.uri)
             return

@@ -202,15 +202,21 @@ class Shown:
         text = self.edit.new_text
         return accepted >= units_at(text, len(text), PositionEncoding.UTF16)
 
-    def taken(self, now: Document) -> int | None:
+    def as_written(self) -> str:
+        """Its text with the document's line ends."""
+        before, text = self.document, self.edit.new_text
+        if "\n" not in text:
+            return text
+        return text.replace("\n", before.eol_at(before.place_at(self.edit.start)[0]))
+
+    def taken(self, now: Document, text: str) -> int | None:
         """How many characters of its text stand in `now`, be they typed or accepted.
 
-        `None` where something else happened at its place.
+        `None` where something else happened at its place. `text` is the text as it is written.
         """
         before, edit = self.document, self.edit
         if now is before:
             return 0
-        text = edit.new_text.replace("\n", before.eol_at(before.place_at(edit.start)[0]))
         grown = len(text) - (edit.end - edit.start)
         if now.length - before.length == grown and text == now.slice(
             edit.start, edit.start + len(text)

@@ -82,6 +82,8 @@ class User:
         while time.monotonic() < deadline:
             servers = running(self.home / "lsp-completions")
             if servers and len(servers[0]["outcomes"]) >= outcomes:
+                for secret in (TOKEN, CODE):
+                    assert not found(json.dumps(servers).encode(), secret)
                 return servers[0]
             time.sleep(0.02)  # a file tells nobody that it is there
         raise AssertionError("the server tells nothing of itself")
