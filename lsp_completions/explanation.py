@@ -42,7 +42,9 @@ def explained(now: Now, entry: Entry | None, *, at: float) -> dict[str, object]:
 
     `entry` is what came of it last, if anything did; `at` is the time of day.
     """
-    if now.reason is not None and (now.reason in LASTING or entry is None):
+    holds = now.reason is not None and (now.reason in LASTING or entry is None)
+    # What came of a request knows more than what is seen beforehand.
+    if holds and now.reason is not None and (entry is None or entry.reason is not now.reason):
         never = "Nothing was asked here yet. " if entry is None else ""
         sentence, reason = f"{never}{now.message}", now.reason
         help = HELP.get(now.reason, "")

@@ -436,6 +436,9 @@ class CompletionServer(Server):
             if isinstance(result, Skipped) and result.reason in TOLD_BY_HAND:
                 if (trouble := self.service.trouble(query.uri, result)) is not None:
                     self.notices.failed(trouble)
+                    self._tell_status(trouble)
+                    detail = f"{result.reason.value} {trouble}"
+                    result = Skipped(reason=result.reason, detail=detail)
                 self._say_why(query.uri, result.reason, by_hand=by_hand)
             self.status.changed()
             entry = self.journal.add(asked, trail, result)

@@ -93,6 +93,8 @@ def standing(facts: Facts, *, busy: bool, takes_long: str) -> Standing:
         return it_is(State.STARTING, message=takes_long)
     if busy:
         return it_is(State.BUSY)
+    if facts.why_not is SkipReason.DOCUMENT_OUT_OF_STEP:
+        return it_is(State.WARNING, facts.why_not.key, facts.why_not.value)
     if facts.why_not is SkipReason.BY_HAND_ONLY:
         return it_is(State.READY, facts.why_not.key, facts.why_not.value)
     return it_is(State.READY)

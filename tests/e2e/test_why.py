@@ -1,5 +1,6 @@
 """Why there is a suggestion or none, asked of the real process; and how it says things stand."""
 
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.e2e.test_completions import HELIX, INLINE, MENU, NEOVIM, SERVER, Editor, running_editor
 from tests.support.lsp_client import LspClient
-from tests.support.sourcegraph import Answer, Gate, refusal
+from tests.support.sourcegraph import TOKEN, Answer, Gate, refusal
 
 WHY = "lspCompletions.why"
 STATUS = "lspCompletions/status"
@@ -154,8 +155,11 @@ def test_a_newer_request_and_one_taken_back(editor: Editor) -> None:
 def test_too_slow_for_a_menu() -> None:
     gate = Gate()
     for editor in running_editor(HELIX, initializationOptions={"menuDeadline": 0.2}):
-        editor.says(gate, "1")
         at = editor.open("x = <cursor>\n")
+        # What may be sent is known from here on.
+        editor.client.result(MENU, {**at, "context": {"triggerKind": 1}})
+        editor.says(gate, "1")
+        at = editor.type(at, "y = ")
         assert asks(editor, at, MENU)["items"] == []
         answer = why(editor, at)
         assert (answer["reason"], answer["entry"]["method"]) == ("tooSlow", "menu")
@@ -177,6 +181,22 @@ def test_nobody_to_ask() -> None:
         assert told["message"] in answer["sentence"]
         assert "login" in answer["help"]
         assert client.stop() == 0
+
+
+def test_nobody_answers_there() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        host = f"127.0.0.1:{taken.getsockname()[1]}"
+        env = {"SRC_ENDPOINT": f"http://{host}", "SRC_ACCESS_TOKEN": TOKEN}
+        for editor in running_editor(FOLLOWS, env=env):
+            at = editor.open("x = <cursor>\n")
+            stands(editor, is_("ready"))
+            asks(editor, at)
+            told = stands(editor, lambda each: each["state"] in ("warning", "error"))
+            assert (told["state"], told["reason"]) == ("warning", "unreachable")
+            answer = why(editor, at)
+            assert host in answer["sentence"]
+            assert answer["reason"] in ("providerFailed", "contextFiltersUnknown")
 
 
 @pytest.mark.parametrize(
