@@ -32,6 +32,7 @@ LINGER = 0.1  # seconds; the end of an answer usually comes in one packet with i
 UNWANTED = 0.3
 USUAL_WAIT = 0.7  # seconds until the first words, where no stream has told yet
 LINES_AHEAD = 5  # whole lines beyond what was suggested, for when that is accepted
+CHARS_AHEAD = 20_000  # beyond it, on a line without an end; a suggestion has half of that at most
 MOST_PER_DOCUMENT = 2
 MOST = 4
 
@@ -148,6 +149,8 @@ class Generation:
             self.hang_up()
 
     def _said_enough(self) -> bool:
+        if len(self.said) > self._ahead_of + CHARS_AHEAD:
+            return True
         if not self.wanted:
             return False
         return self.said.count("\n", self._ahead_of) > LINES_AHEAD
