@@ -189,6 +189,7 @@ class Asker:
         else:
             how = How.JOINED if piece.suggestion is None else How.MEMORY
         self._request.trail.follows(generation, how)
+        self._request.trail.piece = piece
 
     def _is_refused(self) -> bool:
         """What allowed the first stream may not hold any more."""

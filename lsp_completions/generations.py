@@ -127,6 +127,11 @@ class Generation:
             self.close()
 
     @property
+    def raw(self) -> str:
+        """All that the model has said, with what it puts around its code."""
+        return self._raw
+
+    @property
     def said_all(self) -> bool:
         """The model has no more to say, though the stream may still have to end."""
         return self.ended or self.finish is not None

@@ -26,6 +26,7 @@ from lsp_completions.configuration.following import Following
 from lsp_completions.configuration.in_force import Question
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.credentials.credential import CredentialOrigin, origin_of
+from lsp_completions.disclosure import Disclosure
 from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
 from lsp_completions.journal import Asked, Entry, Journal, Method
 from lsp_completions.log_file import LogFile
@@ -150,6 +151,7 @@ class CompletionServer(Server):
         )
         self.log = LogFile(stderr)
         self.presence = Presence(self._describe)
+        self.disclosure = Disclosure()
         self.journal.subscribe(lambda _: self.presence.changed())
         self._transport = transport
         self.on_stop += [
@@ -157,6 +159,7 @@ class CompletionServer(Server):
             self.acceptance.aclose,
             self.following.aclose,
             self.presence.aclose,
+            self.disclosure.aclose,
             self.log.aclose,
         ]
 
@@ -260,6 +263,7 @@ class CompletionServer(Server):
             editor = f"{self.client.name} {self.client.version}".strip() or "an editor"
             await self.log.begin(f"lsp-completions {__version__} serves {editor}")
         self.presence.changed()
+        await self.disclosure.begin()
 
     def _describe(self) -> Callable[[], dict[str, object]]:
         return partial(
@@ -442,6 +446,7 @@ class CompletionServer(Server):
                 self._say_why(query.uri, result.reason, by_hand=by_hand)
             self.status.changed()
             entry = self.journal.add(asked, trail, result)
+            self.disclosure.note(entry.number, trail, result)
             _log_outcome(entry)
             return result, entry.number
 

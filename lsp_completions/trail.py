@@ -93,13 +93,15 @@ if TYPE_CHECKING:
 class Trail:
     """Times are those of `clock`, which is the event loop's own."""
 
-    __slots__ = ("_clock", "_gate", "_prompt", "_provider", "_stream", "began", "how")
+    __slots__ = ("_clock", "_gate", "_prompt", "_provider", "_stream", "began", "how", "piece")
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self.began = clock()
         self.how: How | None = None
         """`None` where no model was asked, nor had been."""
+        self.piece: object | None = None
+        """What the answer was made of, for whoever asks to see code."""
         self._gate: float | None = None
         self._prompt: float | None = None
         self._provider: Answerer | None = None

@@ -281,6 +281,24 @@ def models(as_json: bool) -> int:
 
 @group.command()
 @click.option(
+    "--with-code",
+    is_flag=True,
+    help="Show prompts, and what models say, as long as this runs.",
+)
+def inspect(*, with_code: bool) -> int:
+    """Show requests as they happen, on a page for your browser.
+
+    A timeline of what your editors ask for and what comes of it, how long it takes and what is
+    accepted. The page is served on this machine alone, to whoever knows its address; Ctrl-C ends
+    it. It needs the extra `inspect`.
+    """
+    from lsp_completions.cli.inspect import inspect
+
+    return inspect(with_code=with_code)
+
+
+@group.command()
+@click.option(
     "--days",
     type=click.IntRange(1, 90),
     default=30,

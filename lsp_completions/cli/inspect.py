@@ -1,0 +1,53 @@
+"""`lsp-completions inspect`: a page in the browser that shows requests as they happen."""
+
+import importlib.util
+import time
+
+import click
+
+from lsp_completions.cli.exits import Exit
+from lsp_completions.cli.saying import say
+from lsp_completions.errors import ConfigurationError
+
+DAYS = 30
+NO_EXTRA = (
+    "The page needs the extra `inspect`: install lsp-completions again with it, such as "
+    "uv tool install '.[local,inspect]'."
+)
+
+
+def inspect(*, with_code: bool) -> Exit:
+    """Serve the page until Ctrl-C; its address goes to standard output."""
+    if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn")):
+        raise ConfigurationError(NO_EXTRA)
+
+    from lsp_completions.disclosure import Wish
+    from lsp_completions.inspection.app import Sources
+    from lsp_completions.inspection.serving import serve
+    from lsp_completions.running import running
+
+    wish = Wish() if with_code else None
+    sources = Sources(
+        servers=running,
+        statistics=_statistics,
+        code_of=None if wish is None else wish.code_of,
+    )
+    if wish is not None:
+        wish.begin()
+        say("The page shows code: prompts, and what models say. It is kept as long as this runs.")
+    say("Open this address in a browser of this machine; Ctrl-C ends it.")
+    serve(sources, tell=click.echo, ended=lambda: None if wish is None else wish.end())
+    return Exit.GOOD
+
+
+def _statistics() -> dict[str, object]:
+    from lsp_completions.cli.stats import fields
+    from lsp_completions.statistics.records import DAY, Unusable
+    from lsp_completions.statistics.store import database_file, read
+    from lsp_completions.statistics.summary import summarized
+
+    try:
+        held = read(database_file(), time.time() - DAYS * DAY)
+    except Unusable as error:
+        return {"days": DAYS, "message": f"The statistics cannot be read: {error}."}
+    return {"days": DAYS, **fields(summarized(held))}

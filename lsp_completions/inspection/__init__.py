@@ -1,0 +1,1 @@
+"""The page of `lsp-completions inspect`: requests as they happen, served on this machine alone."""
