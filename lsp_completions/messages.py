@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -19,6 +20,12 @@ logger = logging.getLogger(__name__)
 
 SEND, DO_NOT_SEND = "Send", "Don't send"
 
+# Their one line for messages is empty again at the next key, so one that comes amid typing is never
+# read. It waits for a pause.
+FORGETS_AT_THE_NEXT_KEY = ("helix",)
+PAUSE = 1.0  # seconds without a key
+MOST_PATIENCE = 60.0  # seconds
+
 
 class Messages:
     """Speaks through the editor, in the ways it has announced. `client` is known later."""
@@ -27,6 +34,8 @@ class Messages:
         self.client = Client()
         self._server = server
         self._said: set[str] = set()
+        self._typed = 0.0
+        self._waiting: set[asyncio.Task[None]] = set()
         self._progressing: dict[asyncio.Task[None], str] = {}
         self.on_long: Callable[[], None] = lambda: None
         """Called when `takes_long` is another."""
@@ -44,9 +53,32 @@ class Messages:
         """Something the user may like to know."""
         self._say(types.MessageType.Info, sentence)
 
+    def answer(self, sentence: str) -> None:
+        """What came of a command."""
+        self._show(types.MessageType.Info, sentence)
+
+    def typed(self) -> None:
+        """The user has just typed something."""
+        self._typed = time.monotonic()
+
     def _say(self, kind: types.MessageType, sentence: str) -> None:
+        if self.client.name not in FORGETS_AT_THE_NEXT_KEY:
+            self._show(kind, sentence)
+            return
+        task = asyncio.create_task(self._show_in_a_pause(kind, sentence), name="message")
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+
+    def _show(self, kind: types.MessageType, sentence: str) -> None:
         message = f"lsp-completions: {sentence}"
         self._server.window_show_message(types.ShowMessageParams(kind, message))
+
+    async def _show_in_a_pause(self, kind: types.MessageType, sentence: str) -> None:
+        ends = time.monotonic() + MOST_PATIENCE
+        self.typed()
+        while (left := min(self._typed + PAUSE, ends) - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(left)
+        self._show(kind, sentence)
 
     async def ask(self, question: Question, *, instead: Callable[[str], None]) -> bool | None:
         """Ask about a host; `None` where no answer comes.
@@ -101,8 +133,8 @@ class Messages:
             progress.end(token, types.WorkDoneProgressEnd())
 
     async def aclose(self) -> None:
-        """Show no progress any more."""
-        waiting = tuple(self._progressing)
+        """Show nothing any more."""
+        waiting = (*self._progressing, *self._waiting)
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)

@@ -83,6 +83,13 @@ OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
 # Nothing waits for its menu, and until it is answered it asks for no other, whatever is typed.
 ASKS_FOR_ONE_MENU_AT_A_TIME = ("helix",)
 
+# A menu that comes by itself where insert mode begins looks like one asked for by hand. Whoever
+# misses something there asks again.
+ASKS_WHERE_TYPING_BEGINS = ("helix",)
+
+# Where a command is executed, and nobody is told what came of it.
+SHOWS_NO_ANSWER = ("helix",)
+
 # What is typed has to be the beginning of an entry; to others it is enough that its letters occur.
 MATCHES_BEGINNINGS = ("Neovim",)
 
@@ -131,6 +138,8 @@ class CompletionServer(Server):
         self._since = time.time()
         self._told_copilot: dict[str, object] | None = None
         self._told_why: set[tuple[str, SkipReason]] = set()
+        self._menu_at: tuple[str, Position] | None = None
+        """Where a menu was asked for last."""
 
         self.messages = Messages(self)
         self.notices = Notices(self.messages.warn)
@@ -294,6 +303,7 @@ class CompletionServer(Server):
         encoding = self.client.encoding
         self.service.documents.change(change.uri, change.changes, encoding, change.version)
         self.typing.changed(change.uri, change.changes, encoding)
+        self.messages.typed()
         self.status.look_at(change.uri)
         if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
             self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
@@ -369,6 +379,10 @@ class CompletionServer(Server):
             self.client.name not in OPENS_NO_MENU_BY_ITSELF
             and self.typing.just_typed(query.uri, query.position)
         )
+        place = document_key(query.uri), query.position
+        if self.client.name in ASKS_WHERE_TYPING_BEGINS:
+            by_hand = by_hand and place == self._menu_at
+        self._menu_at = place
         if self.settings.menu is Menu.OFF or (self._menu_is_left_to_inline() and not by_hand):
             logger.info("menu: %s", SkipReason.MENU_LEFT_TO_INLINE.value)
             return types.CompletionList(is_incomplete=False, items=[])
@@ -539,6 +553,10 @@ class CompletionServer(Server):
         self._told_why.clear()
         self.service.end_what_is_off()
         self._tell_status(self._trouble_of_late)
+        if self.client.name in SHOWS_NO_ANSWER:
+            where = f" for {scope.language}" if scope.language else ""
+            where = " in this workspace" if scope.workspace else where
+            self.messages.answer(f"Suggestions are {'on' if enabled else 'off'}{where}.")
         return {
             "enabled": enabled,
             "everything": self.service.switches.everything,

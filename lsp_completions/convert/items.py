@@ -112,10 +112,14 @@ def _expressible(text: str, indent: str) -> str:
     """As much of `text` as a snippet can say: editors indent each of its lines like the first."""
     first, *rest = text.split("\n")
     kept = [first]
-    for line in rest:
-        if line.strip() and not line.startswith(indent):
+    for number, line in enumerate(rest, start=1):
+        # The last line may be no more than the indentation of what stands right of the cursor.
+        is_blank = not line.strip() and number < len(rest)
+        if not is_blank and not line.startswith(indent):
             break
         kept.append(line)
+    else:
+        return text
     while len(kept) > 1 and not kept[-1].strip():
         kept.pop()
     return "\n".join(kept)
@@ -125,7 +129,12 @@ def _snippet(text: str, indent: str) -> str:
     """`text` in LSP's snippet syntax, its lines indented relative to the line it starts on."""
     escaped = re.sub(r"[\\$}]", r"\\\g<0>", text)
     first, *rest = escaped.split("\n")
-    return "\n".join([first, *(line.removeprefix(indent) if line.strip() else "" for line in rest)])
+    last = len(rest) - 1
+    lines = (
+        line.removeprefix(indent) if line.strip() or number == last else ""
+        for number, line in enumerate(rest)
+    )
+    return "\n".join([first, *lines])
 
 
 def _label(text: str) -> tuple[str, bool]:

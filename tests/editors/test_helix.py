@@ -1,31 +1,19 @@
-"""A person types in a real Helix, takes an entry of its menu; the saved file has the right bytes.
-
-Helix is set up as `editors/helix/README.md` says, word for word.
-"""
+"""The scenarios of all editors in a real Helix, and what is Helix's alone."""
 
 import os
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support import picture
-from tests.support.at_work import (
-    HUMAN,
-    THINKS,
-    Script,
-    command,
-    continues,
-    wait_until_gone,
-    written,
-)
+from tests.editors.helix_driver import ENTER, TAB, HelixDriver, draw, running_desk
+from tests.editors.scenarios import Case, Desk, Editor, rows
+from tests.support.at_work import HUMAN, THINKS, Script, continues, written
 from tests.support.helix import executable
-from tests.support.neovim import own_folders
-from tests.support.sourcegraph import TOKEN, Answer, Exchange, Gate, StandIn, running_stand_in
-from tests.support.terminal import Terminal, running_in_terminal
+from tests.support.neovim import Screen
+from tests.support.sourcegraph import Answer, Exchange, Gate, StandIn
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "helix"
 PICTURE = FOLDER / "menu.png"
@@ -39,204 +27,109 @@ LINE_ENDS = pytest.mark.parametrize(
     "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
 )
 
-ESCAPE, ENTER, TAB = "\x1b", "\r", "\t"
+
+class Desks:
+    """One Helix for all that somebody signed in does; a new one after something went wrong."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._running: tuple[Desk, ExitStack] | None = None
+
+    @contextmanager
+    def using(self, *, signed_in: bool = True) -> Iterator[tuple[Desk, HelixDriver]]:
+        if not signed_in:
+            # What is missing is told once.
+            with running_desk(self._factory.mktemp("stranger"), signed_in=False) as desk:
+                assert isinstance(desk.driver, HelixDriver)
+                yield desk, desk.driver
+            return
+        if self._running is None:
+            stack = ExitStack()
+            self._running = stack.enter_context(running_desk(self._factory.mktemp("desk"))), stack
+        desk, stack = self._running
+        assert isinstance(desk.driver, HelixDriver)
+        try:
+            yield desk, desk.driver
+        except BaseException:
+            self._running = None
+            desk.driver.helix.kill()
+            with suppress(AssertionError, OSError):
+                stack.close()
+            raise
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running[1].close()
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
+    desks = Desks(tmp_path_factory)
+    yield desks
+    desks.close()
+
+
+@pytest.mark.parametrize("case", rows(Editor.HELIX))
+def test_a_scenario(desks: Desks, case: Case) -> None:
+    with desks.using(signed_in=case.scenario.signed_in) as (desk, _):
+        desk.play(case)
 
 
 @dataclass
 class Editing:
-    """A person at work on one file."""
+    """Somebody in insert mode at the end of an indented line."""
 
-    helix: Terminal
+    driver: HelixDriver
     instance: StandIn
     path: Path
     line_end: str
-    home: Path
+    asked_before: int
+
+    def asked(self) -> int:
+        """How often the model was asked."""
+        return len(self.instance.completions) - self.asked_before
+
+    @property
+    def screen(self) -> Screen:
+        return self.driver.helix.screen
 
     def type(self, keys: str) -> None:
         """As fast as a person types."""
-        self.helix.type(keys, pace=HUMAN)
-
-    def command(self, keys: str) -> None:
-        """To normal mode, and then these keys."""
-        self.helix.type(ESCAPE)
-        self.helix.wait_for_text(" NOR ")
-        self.helix.type(keys)
-
-    def insert(self, keys: str) -> None:
-        """Keys that lead to insert mode."""
-        self.helix.type(keys)
-        self.helix.wait_for_text(" INS ")
+        self.driver.helix.type(keys, pace=HUMAN)
 
     def take(self, label: str) -> None:
         """Wait for the entry, choose it and take it."""
-        self.helix.wait_for_text(label)
-        self.helix.type(TAB + ENTER)
+        self.driver.helix.wait_for_text(label)
+        self.driver.choose(lambda entry: entry.label == label)
+        self.type(ENTER)
 
     def saved(self) -> str:
         """Save; what is in the file then, with its line ends shown as `\\n` if all are right."""
-        self.command(f":w{ENTER}")
-        self.helix.wait_for_text("written")
+        self.driver.save()
         data = self.path.read_bytes().decode()
         assert data.count("\n") == data.count(self.line_end)
         assert "\r" not in data.replace(self.line_end, "\n")
         return data.replace(self.line_end, "\n")
 
 
-@contextmanager
-def editing(
-    folder: Path,
-    script: Script,
-    text: str,
-    *,
-    name: str = "work.py",
-    line_end: str = "\n",
-    size: tuple[int, int] = (80, 24),
-    leaves: bool = True,
-) -> Iterator[Editing]:
-    """Helix with `text` in a file, the server attached to it, and a model that says `script`.
-
-    At the end Helix is told to leave, unless it has left by then, and then the server is gone too.
-    """
-    program = executable()
-    assert program is not None
-    home = folder / "home"
-    languages, config = documented()
-    for path, content in (
-        (home / ".config" / "helix" / "languages.toml", languages),
-        (home / ".config" / "helix" / "config.toml", config),
-        (
-            home / ".config" / "lsp-completions" / "config.toml",
-            'model = "fireworks/starcoder-16b"\n',
-        ),
-    ):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    path = written(folder / "work" / name, text, line_end)
-    with running_stand_in(script) as instance:
-        environment = {
-            **own_folders(home),
-            "PATH": os.pathsep.join([str(command(folder)), os.environ["PATH"]]),
-            "SRC_ENDPOINT": instance.url,
-            "SRC_ACCESS_TOKEN": TOKEN,
-        }
-        log = home / ".cache" / "helix" / "helix.log"
-        with running_in_terminal(
-            [program, "-v", str(path)],
-            folder=path.parent,
-            environment=environment,
-            size=size,
-        ) as helix:
-            helix.wait_for(
-                "the server attached",
-                lambda: log.exists() and "textDocument/didOpen" in log.read_text(encoding="utf-8"),
-            )
-            # A server that has just been started may answer its first request too late, and Helix
-            # asks again at the next key only.
-            instance.wait_until(lambda: instance.requests)
-            servers = [int((folder / "pid").read_text())]
-            person = Editing(helix, instance, path, line_end, home)
-            yield person
-            if leaves:
-                person.command(f":q!{ENTER}")
-            helix.process.wait(10)
-            wait_until_gone(servers)
-        instance.wait_until(lambda: not instance.streaming)
-
-
-def documented() -> tuple[str, str]:
-    """The lines that the README says to put into `languages.toml` and into `config.toml`."""
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    blocks = dict(re.findall(r"<!-- (.*?) -->\s*```toml\n(.*?)```", text, re.DOTALL))
-    return blocks["languages"], blocks["config"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A file, what is typed into it, what the model knows, and what is in the file at last."""
-
-    text: str
-    insert: str
-    keys: str
-    knows: tuple[str, str]
-    label: str
-    saved: str
-
-
-SIDES = "class Box:\n    def area(self):\n        cost = 0\n"
-
-ROWS = [
-    pytest.param(
-        Row(
-            text="def add(a, b):\n    pass\n",
-            insert="jglo",
-            keys="return",
-            knows=("    ret", "urn a + b"),
-            label="return a + b",
-            saved="def add(a, b):\n    pass\n    return a + b\n",
-        ),
-        id="one line",
-    ),
-    pytest.param(
-        Row(
-            text=SIDES,
-            insert="jjglo",
-            keys="for si",
-            knows=("        for si", 'de in self:\n            cost += f"${side}\\n"\n'),
-            label="side in self: …",
-            saved=(f'{SIDES}        for side in self:\n            cost += f"${{side}}\\n"\n'),
-        ),
-        id="several lines in an indented line",
-    ),
-    pytest.param(
-        Row(
-            text='face = "😀🎉"\n',
-            insert="A",
-            keys=" + é_na",
-            knows=('face = "😀🎉" + é_na', "me + 1"),
-            label="é_name + 1",
-            saved='face = "😀🎉" + é_name + 1\n',
-        ),
-        id="after an emoji",
-    ),
-    pytest.param(
-        Row(
-            text='    face = "😀"\n',
-            insert="A",
-            keys=" if se",
-            knows=('    face = "😀" if se', "lf else (\n        None\n    )\n"),
-            label="self else ( …",
-            saved='    face = "😀" if self else (\n        None\n    )\n',
-        ),
-        id="several lines after an emoji",
-    ),
-    pytest.param(
-        Row(
-            text="total = 1\n",
-            insert="o",
-            keys="print(to",
-            knows=("print(to", "tal, end='')\n"),
-            label="total, end=''",
-            saved="total = 1\nprint(total, end='')\n",
-        ),
-        id="before a bracket that Helix has closed",
-    ),
-]
-
-
-@LINE_ENDS
-@pytest.mark.parametrize("row", ROWS)
-def test_an_entry_is_seen_and_taken(tmp_path: Path, row: Row, line_end: str) -> None:
-    script = continues(*row.knows, delay=THINKS)
-    with editing(tmp_path, script, row.text, line_end=line_end) as person:
-        person.insert(row.insert)
-        person.type(row.keys)
-        person.take(row.label)
-        assert person.saved() == row.saved
-
-
 ITEMS = "def sum_of(items):\n    tax = 1\n"
 WORD = "calculate_totals"
 SEVERAL = f"{WORD}(\n        items,\n        tax,\n    )\n"
+
+
+@contextmanager
+def editing(
+    desks: Desks, folder: Path, script: Script, *, line_end: str = "\n", name: str = "work.py"
+) -> Iterator[Editing]:
+    """Below the items, with a model that says `script`."""
+    path = written(folder / name, f"{ITEMS}    \n", line_end)
+    with desks.using() as (desk, driver):
+        desk.instance.script = script
+        before = len(desk.instance.completions)
+        driver.open(path, 2, 4)
+        yield Editing(driver, desk.instance, path, line_end, before)
+        driver.close()
+        desk.instance.wait_until(lambda: not desk.instance.streaming)
 
 
 @LINE_ENDS
@@ -248,58 +141,56 @@ SEVERAL = f"{WORD}(\n        items,\n        tax,\n    )\n"
     ],
 )
 def test_a_word_is_typed_through_its_suggestion(
-    tmp_path: Path, says: str, label: str, line_end: str
+    desks: Desks, tmp_path: Path, says: str, label: str, line_end: str
 ) -> None:
     script = continues("    ", says, delay=THINKS)
-    with editing(tmp_path, script, ITEMS, line_end=line_end) as person:
-        person.insert("jglo")
+    with editing(desks, tmp_path, script, line_end=line_end) as person:
         seen = []
         for key in WORD:
             person.type(key)
-            seen.append(label in person.helix.screen.text)
+            seen.append(label in person.screen.text)
         # Once it is there it stays.
         assert seen[-1]
         assert seen == sorted(seen)
-        requests = len(person.instance.completions)
+        requests = person.asked()
         print(f"{requests} requests for {len(WORD)} keys, on the screen after {seen.count(True)}")
         assert requests <= 4
         person.take(label)
         assert person.saved() == f"{ITEMS}    {says.rstrip()}\n"
 
 
-def test_all_of_a_suggestion_is_typed_by_hand(tmp_path: Path) -> None:
+def test_all_of_a_suggestion_is_typed_by_hand(desks: Desks, tmp_path: Path) -> None:
     script = continues("    ", f"{WORD}(items)\n    return tax", delay=THINKS)
-    with editing(tmp_path, script, ITEMS) as person:
-        person.insert("jglo")
+    with editing(desks, tmp_path, script) as person:
         person.type(f"{WORD}(items){ENTER}return tax")
         assert person.saved() == f"{ITEMS}    {WORD}(items)\n    return tax\n"
-        print(f"{len(person.instance.completions)} requests")
+        print(f"{person.asked()} requests")
 
 
-def test_what_is_typed_differs_from_the_suggestion(tmp_path: Path) -> None:
+def test_what_is_typed_differs_from_the_suggestion(desks: Desks, tmp_path: Path) -> None:
     first = continues("    ", f"{WORD}(items)", delay=THINKS)
     second = continues("    calcium", "_in(items)", delay=THINKS)
 
     def script(exchange: Exchange) -> Answer:
         return (second if "calciu" in exchange.prompt else first)(exchange)
 
-    with editing(tmp_path, script, ITEMS) as person:
-        person.insert("jglo")
+    with editing(desks, tmp_path, script, name="work.lua") as person:
         person.type("calc")
-        person.helix.wait_for_text(f"{WORD}(items)")
+        person.driver.helix.wait_for_text(f"{WORD}(items)")
         person.type("i")
-        person.helix.wait_for("it gone", lambda: f"{WORD}(" not in person.helix.screen.text)
+        person.driver.helix.wait_for("it gone", lambda: f"{WORD}(" not in person.screen.text)
         person.type("um")
         person.take("calcium_in(items)")
         assert person.saved() == f"{ITEMS}    calcium_in(items)\n"
-        print(f"{len(person.instance.completions)} requests")
+        print(f"{person.asked()} requests")
 
 
-def test_an_answer_that_comes_late_fits_what_was_typed_meanwhile(tmp_path: Path) -> None:
+def test_an_answer_that_comes_late_fits_what_was_typed_meanwhile(
+    desks: Desks, tmp_path: Path
+) -> None:
     gate = Gate()
     script = continues("    ", f"{WORD}(items)", gate=gate)
-    with editing(tmp_path, script, ITEMS) as person:
-        person.insert("jglo")
+    with editing(desks, tmp_path, script, name="work.lua") as person:
         person.type("ca")
         person.instance.wait_until(lambda: person.instance.streaming)
         person.type("lcu")
@@ -309,31 +200,61 @@ def test_an_answer_that_comes_late_fits_what_was_typed_meanwhile(tmp_path: Path)
         assert person.saved() == f"{ITEMS}    {WORD}(items)\n"
 
 
-def test_one_types_on_behind_an_entry_that_is_shown_in_the_text(tmp_path: Path) -> None:
+def test_one_types_on_behind_an_entry_that_is_shown_in_the_text(
+    desks: Desks, tmp_path: Path
+) -> None:
     script = continues("    ", SEVERAL, delay=THINKS)
-    with editing(tmp_path, script, ITEMS) as person:
-        person.insert("jglo")
+    with editing(desks, tmp_path, script) as person:
         person.type("calcu")
-        person.helix.wait_for_text(f"{WORD}( …")
+        person.driver.helix.wait_for_text(f"{WORD}( …")
         person.type(f"{TAB}  # {WORD}")
         assert person.saved() == f"{ITEMS}    {SEVERAL.rstrip()}  # {WORD}\n"
 
 
-def test_a_refused_entry_leaves_the_text_alone(tmp_path: Path) -> None:
+def test_a_refused_entry_leaves_the_text_alone(desks: Desks, tmp_path: Path) -> None:
     script = continues("    ", SEVERAL, delay=THINKS)
-    with editing(tmp_path, script, ITEMS) as person:
-        person.insert("jglo")
+    with editing(desks, tmp_path, script) as person:
         person.type("calcu")
-        person.helix.wait_for_text(f"{WORD}( …")
+        person.driver.helix.wait_for_text(f"{WORD}( …")
         person.type(TAB)
-        person.helix.wait_for_text("        items,")
+        person.driver.helix.wait_for_text("        items,")
         person.type("\x03s = 1")
         assert person.saved() == f"{ITEMS}    calcus = 1\n"
 
 
 def test_the_server_leaves_with_a_killed_editor(tmp_path: Path) -> None:
-    with editing(tmp_path, continues("never typed", "!"), ITEMS, leaves=False) as person:
-        person.helix.kill()
+    with running_desk(tmp_path) as desk:
+        assert isinstance(desk.driver, HelixDriver)
+        desk.driver.helix.kill()
+
+
+def test_one_reads_how_suggestions_were_switched(desks: Desks, tmp_path: Path) -> None:
+    with editing(desks, tmp_path, continues("never typed", "!")) as person:
+        for command, said in (
+            ("toggle", "off"),
+            ("toggle", "on"),
+            ('disable {"workspace": true}', "off in this workspace"),
+            ('enable {"workspace": true}', "on in this workspace"),
+        ):
+            person.driver.command(f":lsp-workspace-command lspCompletions.{command}{ENTER}")
+            person.driver.helix.wait_for_text(f"lsp-completions: Suggestions are {said}.")
+
+
+def test_the_menu_that_comes_where_insert_mode_begins_is_not_asked_for_by_hand(
+    desks: Desks, tmp_path: Path
+) -> None:
+    with editing(desks, tmp_path, continues("never typed", "!")) as person:
+        driver = person.driver
+        driver.type("s")
+        driver.switch_off()
+        driver.type("s")
+        driver.pause()
+        assert driver.messages() == []
+        for _ in range(2):
+            driver.ask()
+            driver.pause()
+        driver.helix.wait_for_text("lsp-completions: nothing for ")
+        driver.switch_on()
 
 
 def test_a_picture_for_people(tmp_path: Path) -> None:
@@ -348,21 +269,22 @@ class Item:
 
 def total(items: list[Item]) -> float:
     subtotal = 0.0
+    \
+
 """
     says = "for item in items:\n        subtotal += item.price\n    return subtotal\n"
-    with editing(tmp_path, continues("    ", says), text, name="shop.py", size=(96, 18)) as person:
-        person.insert("geglo")
-        person.type("fo")
-        person.helix.wait_for_text("for item in items: …")
-        person.helix.type(TAB)
-        person.helix.wait_for(
-            "the preview", lambda: person.helix.screen.text.count("subtotal +=") == 2
-        )
-        screen = person.helix.screen
-        paper = screen.rows[0][0].style.background
-        assert paper is not None
-        screen = replace(screen, background=paper)
-        image = picture.draw(screen, title="shop.py — hx")
+    path = written(tmp_path / "shop.py", text)
+    with running_desk(tmp_path, size=(96, 18)) as desk:
+        assert isinstance(desk.driver, HelixDriver)
+        desk.instance.script = continues("    ", says)
+        driver, helix = desk.driver, desk.driver.helix
+        driver.open(path, 11, 4)
+        driver.type("fo")
+        helix.wait_for_text("for item in items: …")
+        driver.choose(lambda entry: entry.label == "for item in items: …")
+        helix.wait_for("the preview", lambda: helix.screen.text.count("subtotal +=") == 2)
+        image = draw(helix.screen, "shop.py — hx")
         assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 10
         if WRITE_PICTURES:
             image.save(PICTURE, optimize=True)
+        driver.close()

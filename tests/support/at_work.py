@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.support import recorder
 from tests.support.sourcegraph import Answer, Exchange, Gate
 
 HUMAN = 0.09
 """Seconds between two keys of somebody who types well."""
 THINKS = 0.15
 """Seconds until the first words of a model that many use at once."""
+
+RECORD = "LSP_COMPLETIONS_RECORD"
+"""Names a folder: what editors and our server say to each other is written down there."""
 
 Script = Callable[[Exchange], Answer]
 
@@ -49,13 +53,21 @@ def command(folder: Path) -> Path:
     binaries.mkdir()
     script = binaries / "lsp-completions"
     # -P: not what happens to lie in the folder of the edited file.
+    server = f'"{sys.executable}" -P -m lsp_completions'
     script.write_text(
         f"#!/bin/sh\n[ \"$1\" = --version ] || echo $$ > '{folder / 'pid'}'\n"
         f"export XDG_RUNTIME_DIR='{runtime_folder(folder)}'\n"
-        f'exec "{sys.executable}" -P -m lsp_completions "$@"\n'
+        f"[ $# -gt 0 ] || exec {recorded()}{server}\n"
+        f'exec {server} "$@"\n'
     )
     script.chmod(0o755)
     return binaries
+
+
+def recorded() -> str:
+    """What stands before the server's command where the environment says to record it."""
+    folder = os.environ.get(RECORD)
+    return f'"{sys.executable}" "{recorder.__file__}" "{folder}" -- ' if folder else ""
 
 
 def runtime_folder(folder: Path) -> Path:

@@ -69,6 +69,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._changed = Condition()
         self._ended = False
+        self.bottom: list[str] = []
+        """What has stood in the last line of the screen, one after another."""
 
     @property
     def screen(self) -> Screen:
@@ -116,6 +118,11 @@ class Terminal:
     def _write(self, data: bytes) -> None:
         os.write(self._master, data)
 
+    def _note_bottom(self) -> None:
+        line = self._screen.display[-1].strip()
+        if not self.bottom or line != self.bottom[-1]:
+            self.bottom.append(line)
+
     def read(self) -> None:
         """Draw what comes, until the program has ended."""
         while True:
@@ -129,6 +136,7 @@ class Terminal:
                 break
             with self._changed:
                 self._stream.feed(data)
+                self._note_bottom()
                 self._changed.notify_all()
         with self._changed:
             self._ended = True

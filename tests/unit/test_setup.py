@@ -160,6 +160,8 @@ bash    None    ✓ bd…   None    ✓       ✓       ✓       ✘       ✘
 c-shar… ✘ ro…   ✘ ne…   None    ✓       ✓       ✓       ✓       ✓
         ✓ om…
 obscur… ✓ ob…   None    None    ✓       ✘       ✘       ✘       ✘
+python… ✘ ty…   None    None    ✓       ✓       ✓       ✓       ✓
+        ✓ py…
 rust    ✓ ru…   ✘ ll…   None    ✓       ✓       ✓       ✓       ✓
 """
 
@@ -171,14 +173,14 @@ def test_what_helix_says_of_servers() -> None:
 
 
 def test_installed_languages() -> None:
-    """Those whose name is cut off and not known are left out."""
-    assert helix.installed_in(TABLE) == ["c-sharp", "rust"]
+    """Of names that are cut off there is what is left."""
+    assert helix.installed_in(TABLE) == ["c-sharp", "obscur", "python", "rust"]
 
 
 def test_the_servers_of_a_language_stay() -> None:
     own: list[helix.Server] = [{"name": "efm", "except-features": ["format"]}, "pylsp"]
     [entry] = tomllib.loads(helix.language("python", own))["language"]
-    ours = {"name": "lsp-completions", "only-features": ["completion"]}
+    ours = {"name": "lsp-completions", "only-features": ["completion", "workspace-command"]}
     assert entry == {"name": "python", "language-servers": [ours, *own]}
 
 
@@ -235,6 +237,7 @@ HELIX = {
     "hx": "",
     "hx --health languages": TABLE,
     "hx --health rust": "Configured language servers:\n  ✓ rust-analyzer: /x\n",
+    "hx --health python": "Configured language servers:\n  ✘ ty: x\n  ✓ pylsp: /x\n",
     "hx --health c-sharp": "Configured language servers:\n  ✘ roslyn: x\n  ✓ omnisharp: /x\n",
 }
 
@@ -314,7 +317,11 @@ def test_helix_keeps_each_languages_servers(home: Home) -> None:
     run(["setup", "helix", "--write"])
     read = tomllib.loads((home.folder / ".config/helix/languages.toml").read_text())
     servers = {each["name"]: each["language-servers"][1:] for each in read["language"]}
-    assert servers == {"rust": ["rust-analyzer"], "c-sharp": ["roslyn", "omnisharp"]}
+    assert servers == {
+        "rust": ["rust-analyzer"],
+        "c-sharp": ["roslyn", "omnisharp"],
+        "python": ["ty", "pylsp"],
+    }
 
 
 def test_an_entry_of_the_users_own_is_left_to_them(

@@ -4,6 +4,7 @@
 these are pure. `disk` reads and writes, `whom` looks for who could be asked for suggestions.
 """
 
+import functools
 import os
 import shutil
 import subprocess
@@ -239,8 +240,14 @@ def _helix_languages(
     program = next((found for name in ("hx", "helix") if (found := shutil.which(name))), None)
     if program is None:
         say("Helix (hx) is not on your PATH, so it cannot be asked which servers it has.")
+
+    @functools.cache
+    def servers_of(name: str) -> list[str] | None:
+        return helix.servers_in(_said_by([program, "--health", name]) or "") if program else None
+
     if not wanted and program is not None:
-        wanted = helix.installed_in(_said_by([program, "--health", "languages"]) or "")
+        installed = helix.installed_in(_said_by([program, "--health", "languages"]) or "")
+        wanted = [name for name in installed if servers_of(name) is not None]
         if wanted and sys.stdin.isatty() and sys.stderr.isatty():
             answer = click.prompt("For which languages?", default=" ".join(wanted), err=True)
             wanted = str(answer).replace(",", " ").split()
@@ -249,7 +256,7 @@ def _helix_languages(
         entry = helix.entry_for(name, read) or {}
         own = entry.get("language-servers")
         if not isinstance(own, list):
-            own = program and helix.servers_in(_said_by([program, "--health", name]) or "")
+            own = servers_of(name)
         if own is None:
             say(f"Warning: which servers Helix has for {name} is not known, so it is left out.")
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 NAME = "lsp-completions"
 Server = str | Mapping[str, Any]
-OURS: Mapping[str, Any] = {"name": NAME, "only-features": ["completion"]}
+OURS: Mapping[str, Any] = {"name": NAME, "only-features": ["completion", "workspace-command"]}
 
 SERVER = f"""\
 [language-server.{NAME}]
@@ -52,7 +52,10 @@ def servers_in(health: str) -> list[str] | None:
 
 
 def installed_in(health: str) -> list[str]:
-    """The languages of `hx --health languages` that have a server which is installed."""
+    """The languages of `hx --health languages` that have a server which is installed.
+
+    A name that is cut off may be one that Helix does not know.
+    """
     found: list[str] = []
     name = ""
     for line in _plain(health).splitlines():
@@ -62,7 +65,7 @@ def installed_in(health: str) -> list[str]:
         server = columns[0] if columns else ""
         if re.match(r"✓ \S", server) and name not in found:
             found.append(name)
-    return [whole for name in found if (whole := _whole(name))]
+    return [_whole(name) for name in found]
 
 
 def entry_for(name: str, read: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -84,7 +87,8 @@ def names_us(servers: Iterable[Server]) -> bool:
 def _whole(name: str) -> str:
     if not name.endswith("…"):
         return name
-    return next((each for each in LONG_NAMES if each.startswith(name[:-1])), "")
+    # It may be whole all the same: one as long as its column has the sign too (`python…`).
+    return next((each for each in LONG_NAMES if each.startswith(name[:-1])), name[:-1])
 
 
 def _toml(value: object) -> str:

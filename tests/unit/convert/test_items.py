@@ -96,6 +96,12 @@ BODY = "def f(df):\n    <cursor>\n"
             id="a block below, tabs, marks of snippet syntax",
         ),
         pytest.param(
+            "\tif (x) {<cursor>}\n",
+            (0, 0, "\n\t\ty();\n\t"),
+            "\tif (x) {\n\t\ty();\n\t}\n",
+            id="a block before the bracket that ends it",
+        ),
+        pytest.param(
             "<cursor>\n",
             (0, 0, "    return 1\n    # end"),
             "    return 1\n    # end\n",
