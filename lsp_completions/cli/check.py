@@ -27,8 +27,9 @@ from lsp_completions.errors import InvalidParams
 
 NARROWEST, WIDEST = 40, 100  # columns; longer lines are hard to read
 ALL_GOOD = (
-    "All of this is right. If nothing shows all the same, look at the editor: whether it starts "
-    "lsp-completions for this kind of file, and what its own settings say, which is not seen here."
+    "All of this is right. If nothing shows all the same, `lsp-completions status` tells whether "
+    "your editor has started its server, and `lsp-completions why` what came of its requests. What "
+    "the editor's own settings say is not seen here."
 )
 
 SO_FAR_GOOD = "Nothing is wrong so far, but whether a suggestion comes is not known yet."
