@@ -19,10 +19,10 @@ alone() {
   if command -v flock >/dev/null; then flock 9; fi
 }
 
-# unpack SUITE PACKAGE ROOT PROGRAM: the package with every library it needs, in ROOT; PROGRAM is told where its own are.
+# unpack SUITE PACKAGES ROOT PROGRAM: the packages with every library they need, in ROOT; PROGRAM is told where its own are.
 unpack() {
-  local suite=$1 package=$2 root=$3 program=$4 state=$3.apt mirror loader libraries archive
-  command -v apt-get >/dev/null || fail "needs apt-get; elsewhere install $package yourself and put it on PATH"
+  local suite=$1 packages=$2 root=$3 program=$4 state=$3.apt mirror loader libraries archive
+  command -v apt-get >/dev/null || fail "needs apt-get; elsewhere install $packages yourself and put it on PATH"
 
   # The mirror is whichever this machine already uses for its own suite.
   mirror=$(apt-get indextargets --format '$(CREATED_BY) $(SUITE) $(REPO_URI)' |
@@ -43,8 +43,8 @@ unpack() {
       -o APT::Sandbox::User="$(id -un)" -o Debug::NoLocking=true "$@"
   }
   {
-    apt update && apt --yes --download-only install "$package" patchelf
-  } >"$log" 2>&1 || fail "could not download $package from $suite"
+    apt update && apt --yes --download-only install $packages patchelf
+  } >"$log" 2>&1 || fail "could not download $packages from $suite"
   for archive in "$state"/archives/*.deb; do
     dpkg-deb --extract "$archive" "$root" >>"$log" 2>&1 || fail "could not unpack $archive"
   done

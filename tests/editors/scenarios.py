@@ -406,6 +406,8 @@ LEFT_OUT: Mapping[Editor, Mapping[str, str]] = {
         "next word": "its menu takes whole entries",
         "next line": "its menu takes whole entries",
     },
+    Editor.LSP_MODE: {},
+    Editor.EGLOT: {},
 }
 """Which scenarios an editor leaves out, by their names, and why. No column: no driver yet."""
 

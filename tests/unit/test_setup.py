@@ -20,7 +20,8 @@ from tests.support.model_servers import LlamaCppServer, OllamaServer
 
 EDITORS = Path(__file__).resolve().parents[2] / "editors"
 LINUX = Machine(platform="linux", home=Path("/home/me"), environment={})
-COPYING = texts.neovim_copy("editors/neovim", LINUX.neovim_plugin(), LINUX)
+COPYING = texts.copy("editors/neovim", LINUX.neovim_plugin(), LINUX)
+COPYING_LISP = texts.copy("editors/emacs", Path("/home/me/.emacs.d/lsp-completions"), LINUX)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +33,8 @@ COPYING = texts.neovim_copy("editors/neovim", LINUX.neovim_plugin(), LINUX)
         pytest.param("helix", helix.SERVER, id="Helix' server"),
         pytest.param("helix", helix.languages(helix.EXAMPLE), id="Helix' languages"),
         pytest.param("helix", texts.HELIX_EDITOR, id="Helix' config.toml"),
-        pytest.param("emacs", texts.LSP_MODE, id="lsp-mode"),
-        pytest.param("emacs", texts.EGLOT, id="eglot"),
+        pytest.param("emacs", COPYING_LISP, id="Emacs' Lisp"),
+        pytest.param("emacs", texts.EMACS, id="Emacs' init.el"),
     ],
 )
 def test_the_readme_shows_what_is_printed(editor: str, lines: str) -> None:
@@ -94,6 +95,19 @@ def test_where_files_are(on: Machine, neovim: str, plugin: str, helix_folder: st
     assert on.neovim_config() == Path(neovim)
     assert on.neovim_plugin() == Path(plugin) / "site/pack/lsp-completions/opt/lsp-completions"
     assert on.helix_config() == Path(helix_folder)
+
+
+@pytest.mark.parametrize(
+    ("init", "folder"),
+    [
+        pytest.param(".emacs.d/init.el", ".emacs.d", id="in the folder"),
+        pytest.param(".emacs", ".emacs.d", id="beside it"),
+        pytest.param(".config/emacs/init.el", ".config/emacs", id="elsewhere"),
+    ],
+)
+def test_emacs_finds_its_lisp_below_the_folder_it_has(init: str, folder: str) -> None:
+    home = LINUX.home
+    assert LINUX.emacs_plugin(home / init) == home / folder / "lsp-completions"
 
 
 # ---- what becomes of a file
@@ -302,6 +316,16 @@ def test_neovim_gets_the_plugin(home: Home) -> None:
     assert (plugin / "lua/lsp_completions/init.lua").read_text() != "an older one"
     [kept] = [each for each in plugin.parent.iterdir() if each != plugin]
     assert (kept / "lua/lsp_completions/init.lua").read_text() == "an older one"
+
+
+def test_emacs_gets_its_lisp(home: Home) -> None:
+    run(["setup", "emacs", "--write"])
+    lisp = home.folder / ".emacs.d/lsp-completions/lisp"
+    assert (lisp / "lsp-completions.el").is_file()
+    (lisp / "lsp-completions.elc").write_text("compiled")
+    before = home.snapshot()
+    run(["setup", "emacs", "--write"])
+    assert home.snapshot() == before
 
 
 def test_lazy_nvim_is_left_to_the_person(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

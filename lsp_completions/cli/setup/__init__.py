@@ -109,6 +109,27 @@ class _Work:
             case ByHand(why):
                 self.by_hand(f"{told} was left alone: {why}.", f"In {told}", lines)
 
+    def plugin(self, editor: str, target: Path) -> bool:
+        """Print how an editor's plugin is copied, or copy it; whether it is there then."""
+        source = disk.plugin_source(editor)
+        where = "In a terminal" if source is not None else "In a checkout of lsp-completions"
+        lines = texts.copy(
+            f"editors/{editor}" if source is None else str(source), target, self.machine
+        )
+        if not self.write:
+            self.show(where, lines)
+            return False
+        if source is None:
+            self.by_hand("The plugin did not come with this program.", where, lines)
+            return False
+        done, kept = disk.copy_plugin(editor, source, target)
+        told = self.machine.told(target)
+        before = f" What was there is now {self.machine.told(kept)}." if kept else ""
+        say(
+            f"Copied the plugin to {told}.{before}" if done else f"The plugin is in {told} already."
+        )
+        return True
+
 
 def _neovim(work: _Work) -> None:
     machine = work.machine
@@ -116,24 +137,12 @@ def _neovim(work: _Work) -> None:
     vim, lua = folder / "init.vim", folder / "init.lua"
     init = vim if vim.exists() and not lua.exists() else lua
     lines = texts.neovim_for(init)
-    source = disk.plugin_source()
-    copying = texts.neovim_copy(
-        "editors/neovim" if source is None else str(source), plugin, machine
-    )
-    where = "In a terminal" if source is not None else "In a checkout of lsp-completions"
+    copied = work.plugin("neovim", plugin)
     if not work.write:
-        work.show(where, copying)
         work.show(f"In {machine.told(init)}", lines)
         return
-    if source is None:
-        work.by_hand("The plugin did not come with this program.", where, copying)
-    else:
-        done, kept = disk.copy_plugin(source, plugin)
-        told = machine.told(plugin)
-        before = f" What was there is now {machine.told(kept)}." if kept else ""
-        say(
-            f"Copied the plugin to {told}.{before}" if done else f"The plugin is in {told} already."
-        )
+    if not copied:
+        return
     if (named := disk.mentioned_below(folder, (".lua", ".vim"), OURS)) is not None:
         say(f"{machine.told(named)} names it already; nothing was added.")
     elif disk.mentioned_below(folder, (".lua",), LAZY) is not None:
@@ -267,11 +276,9 @@ def _helix_languages(
 def _emacs(work: _Work) -> None:
     inits = work.machine.emacs_inits()
     init = next((file for file in inits if file.exists()), inits[2])
-    verdict = lines_added(disk.text_of(init), texts.LSP_MODE, marks=("lsp-completions",))
-    work.lines(init, texts.LSP_MODE, verdict)
-    if not work.write:
-        click.echo("Or with eglot, which has one server for a mode, through a multiplexer.")
-        work.show(f"In {work.machine.told(init)}", texts.EGLOT)
+    if work.plugin("emacs", work.machine.emacs_plugin(init)) or not work.write:
+        verdict = lines_added(disk.text_of(init), texts.EMACS, marks=("lsp-completions",))
+        work.lines(init, texts.EMACS, verdict)
 
 
 def _said_by(command: list[str], *, seconds: float = SECONDS) -> str | None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from lsp_completions.errors import ConfigurationError
 
-PLUGIN_PARTS = ("lua", "lsp", "plugin", "doc")
+PARTS = {"neovim": ("lua", "lsp", "plugin", "doc"), "emacs": ("lisp",)}
+"""What of an editor's folder is its plugin."""
 MOST = 1_000_000  # bytes of a file that is read
 FILES = 2_000  # looked at in a folder of somebody's own
 
@@ -66,28 +67,29 @@ def mentioned_below(folder: Path, suffixes: Iterable[str], marks: Iterable[str])
     return None
 
 
-def plugin_source() -> Path | None:
-    """The folder of the plugin for Neovim that came with this program."""
+def plugin_source(editor: str) -> Path | None:
+    """The folder of the plugin for an editor that came with this program."""
     places = [
-        Path(__file__).resolve().parents[3] / "editors" / "neovim",  # a checkout
+        Path(__file__).resolve().parents[3] / "editors" / editor,  # a checkout
         *(
-            Path(data) / "share" / "lsp-completions" / "neovim"
+            Path(data) / "share" / "lsp-completions" / editor
             for data in (sysconfig.get_path("data"), site.getuserbase())
         ),
     ]
-    return next((place for place in places if (place / "lua").is_dir()), None)
+    return next((place for place in places if (place / PARTS[editor][0]).is_dir()), None)
 
 
-def copy_plugin(source: Path, target: Path) -> tuple[bool, Path | None]:
+def copy_plugin(editor: str, source: Path, target: Path) -> tuple[bool, Path | None]:
     """Put the plugin there; whether anything was done, and where what was there is now."""
-    if target.is_symlink() or (target.exists() and _is_same(source, target)):
+    parts = PARTS[editor]
+    if target.is_symlink() or (target.exists() and _is_same(source, target, parts)):
         return False, None
     kept = None
     try:
         if target.exists():
             kept = free_name(target)
             target.rename(kept)
-        for part in PLUGIN_PARTS:
+        for part in parts:
             if (source / part).is_dir():
                 shutil.copytree(source / part, target / part)
     except OSError as error:
@@ -96,12 +98,12 @@ def copy_plugin(source: Path, target: Path) -> tuple[bool, Path | None]:
     return True, kept
 
 
-def _is_same(source: Path, target: Path) -> bool:
-    for part in PLUGIN_PARTS:
+def _is_same(source: Path, target: Path, parts: Iterable[str]) -> bool:
+    for part in parts:
         for file in (source / part).rglob("*"):
             there = target / file.relative_to(source)
-            # Neovim writes the tags of the help anew.
-            if not file.is_file() or file.name == "tags":
+            # Neovim writes the tags of the help anew, and what Emacs compiled is nobody's source.
+            if not file.is_file() or file.name == "tags" or file.suffix == ".elc":
                 continue
             if not there.is_file() or not filecmp.cmp(file, there, shallow=False):
                 return False

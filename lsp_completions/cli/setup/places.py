@@ -37,17 +37,25 @@ class Machine:
 
     def emacs_inits(self) -> list[Path]:
         """The files Emacs may begin with; it takes the first that exists."""
-        home = self._named("HOME") or (self._named("APPDATA") if self.is_windows else None)
-        home = home or self.home
+        home = self._emacs_home()
         config = self._named("XDG_CONFIG_HOME") or home / ".config"
         folders = (home / ".emacs.d", config / "emacs")
         return [home / ".emacs.el", home / ".emacs", *(each / "init.el" for each in folders)]
+
+    def emacs_plugin(self, init: Path) -> Path:
+        """The folder of our plugin, below that which Emacs has with this init file."""
+        folder = init.parent if init.name == "init.el" else self._emacs_home() / ".emacs.d"
+        return folder / "lsp-completions"
 
     def told(self, path: Path) -> str:
         """The path as a person writes it."""
         if not self.is_windows and path.is_relative_to(self.home):
             return f"~/{path.relative_to(self.home).as_posix()}"
         return str(path)
+
+    def _emacs_home(self) -> Path:
+        home = self._named("HOME") or (self._named("APPDATA") if self.is_windows else None)
+        return home or self.home
 
     def _neovim_name(self) -> str:
         return self.environment.get("NVIM_APPNAME") or "nvim"

@@ -24,24 +24,10 @@ completion-trigger-len = 1
 preview-completion-insert = true
 """
 
-LSP_MODE = """\
-(with-eval-after-load 'lsp-mode
-  (setq lsp-inline-completion-idle-delay 0.3)
-  (lsp-register-client
-   (make-lsp-client
-    :new-connection (lsp-stdio-connection '("lsp-completions"))
-    :activation-fn (lambda (&rest _) t)
-    :server-id 'lsp-completions
-    :priority -2
-    :add-on? t)))
-"""
-
-EGLOT = """\
-(with-eval-after-load 'eglot
-  (add-to-list 'eglot-server-programs
-               '((python-mode python-ts-mode)
-                 . ("rass" "--" "basedpyright-langserver" "--stdio"
-                    "--" "lsp-completions"))))
+EMACS = """\
+(add-to-list 'load-path (locate-user-emacs-file "lsp-completions/lisp"))
+(require 'lsp-completions)
+(global-lsp-completions-mode)
 """
 
 
@@ -66,8 +52,8 @@ def neovim_lazy(plugin: str) -> str:
 """
 
 
-def neovim_copy(source: str, plugin: Path, machine: Machine) -> str:
-    """How the plugin is put where Neovim looks for it."""
+def copy(source: str, plugin: Path, machine: Machine) -> str:
+    """How a plugin is put where its editor looks for it."""
     if machine.is_windows:
         return (
             f'New-Item -ItemType Directory -Force "{plugin.parent}"\n'

@@ -1,0 +1,265 @@
+"""What people meet in a real Emacs beside the scenarios: the page, the picture, the commands."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.editors.emacs_driver import (
+    FOLDER,
+    META,
+    EmacsDriver,
+    complaints,
+    documented,
+    executable,
+    running_emacs,
+)
+from tests.support import picture
+from tests.support.at_work import Script, continues, wait_until_gone, written
+from tests.support.llama_server import model_file
+from tests.support.neovim import own_folders
+from tests.support.sourcegraph import Answer, Exchange, StandIn, running_stand_in
+
+PICTURE = FOLDER / "ghost-text.png"
+WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
+ADD = "def add(a, b):\n    \n"
+KNOWS = continues("    re", "turn a + b")
+
+pytestmark = pytest.mark.skipif(
+    executable() is None,
+    reason="needs Emacs: LSP_COMPLETIONS_EMACS=$(tests/editors/install_emacs.sh)",
+)
+
+
+@contextmanager
+def person(
+    folder: Path,
+    script: Script | None,
+    *,
+    text: str = ADD,
+    name: str = "work.py",
+    config: str | None = None,
+    signed_in: bool = True,
+    size: tuple[int, int] = (100, 30),
+) -> Iterator[EmacsDriver]:
+    """Somebody at the end of the last line of a file."""
+    path = written(folder / "work" / name, text)
+    *_, last = text.splitlines()
+    lines = documented("config") if config is None else config
+
+    @contextmanager
+    def at(instance: StandIn | None) -> Iterator[EmacsDriver]:
+        with running_emacs(folder, lines, instance, signed_in=signed_in, size=size) as driver:
+            driver.open(path, text.count("\n") - 1, len(last))
+            yield driver
+        assert not signed_in or not complaints(folder)
+
+    if script is None:
+        with at(None) as driver:
+            yield driver
+    else:
+        with running_stand_in(script) as instance, at(instance) as driver:
+            yield driver
+
+
+def command(driver: EmacsDriver, name: str, says: str) -> None:
+    driver.emacs.type(f"{META}x{name}\r", pace=0)
+    driver.emacs.wait_for_text(says)
+
+
+def says(driver: EmacsDriver, words: str) -> None:
+    """Wait until the mode line ends so."""
+    driver.emacs.wait_for(
+        repr(words),
+        lambda: any(
+            line.startswith("-- ") and line.endswith(words) for line in driver.screen().splitlines()
+        ),
+    )
+
+
+def test_it_compiles_without_a_warning(tmp_path: Path) -> None:
+    program = executable()
+    assert program is not None
+    files = [written(tmp_path / file.name, file.read_text()) for file in LISP]
+    lisp = ["-Q", "--batch", "-L", str(tmp_path), "--eval", "(setq byte-compile-error-on-warn t)"]
+    subprocess.run(
+        [program, *lisp, "-f", "batch-byte-compile", *map(str, files)],
+        check=True,
+        env=own_folders(tmp_path / "home"),
+    )
+    assert len(list(tmp_path.glob("*.elc"))) == len(LISP)
+
+
+LISP = sorted((FOLDER / "lisp").glob("*.el"))
+
+
+def test_from_nothing_by_the_command_that_sets_it_up(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    ours = [sys.executable, "-P", "-m", "lsp_completions"]
+    subprocess.run(
+        [*ours, "setup", "emacs", "--write"],
+        check=True,
+        env=own_folders(home),
+        stdin=subprocess.DEVNULL,
+        cwd=tmp_path,
+    )
+    assert documented("config") in (home / ".emacs.d" / "init.el").read_text()
+    with person(tmp_path, KNOWS, config="") as driver:
+        driver.type("re")
+        driver.see_ghost("turn a + b")
+        driver.accept()
+        driver.save()
+        assert (tmp_path / "work" / "work.py").read_text() == "def add(a, b):\n    return a + b\n"
+
+
+def test_the_mode_line_and_the_commands_say_how_things_are(tmp_path: Path) -> None:
+    with person(tmp_path, KNOWS) as driver:
+        says(driver, " Ghost")
+        driver.type("re")
+        driver.see_ghost("turn a + b")
+        command(driver, "lsp-completions-status", "Suggestions: on")
+        driver.see_ghost("turn a + b")
+        command(driver, "lsp-completions-why", "suggestion")
+        for scope in ("-language", "-workspace", ""):
+            command(driver, f"lsp-completions-toggle{scope}", "Suggestions off")
+            driver.see_no_ghost()
+            says(driver, " Ghost-" if scope != "-workspace" else " Ghost")
+            command(driver, f"lsp-completions-toggle{scope}", "Suggestions on")
+            driver.ask()
+            driver.see_ghost("turn a + b")
+        command(driver, "lsp-completions-mode", "disabled in current buffer")
+        driver.see_no_ghost()
+        command(driver, "lsp-completions-mode", "enabled in current buffer")
+        driver.wait_for_servers()
+        driver.ask()
+        driver.see_ghost("turn a + b")
+        before = driver.servers()
+        driver.emacs.type(f"{META}xlsp-completions-restart\r", pace=0)
+        driver.emacs.wait_for("another", lambda: driver.servers() not in ([], before))
+        driver.wait_for_servers()
+        driver.ask()
+        driver.see_ghost("turn a + b")
+
+
+def test_the_mode_line_shows_that_something_is_wrong(tmp_path: Path) -> None:
+    with person(tmp_path, KNOWS, signed_in=False) as driver:
+        says(driver, " Ghost!")
+        command(driver, "lsp-completions-status", "Suggestions: error: ")
+
+
+def test_a_program_that_is_missing_is_told_once(tmp_path: Path) -> None:
+    config = f'(setq lsp-completions-command \'("no-such"))\n{documented("config")}'
+    with running_stand_in(KNOWS) as instance:
+        path = written(tmp_path / "work" / "work.py", ADD)
+        with running_emacs(tmp_path, config, instance) as driver:
+            (tmp_path / "pid").write_text(str(ended_process()))
+            driver.emacs.type(f"\x18\x06\x01\x0b{path}\r", pace=0)
+            says(driver, " Ghost!")
+            driver.type("re")
+            driver.emacs.wait_for("it typed", lambda: "re" in driver.screen())
+            told = [line for line in driver.messages() if "no-such" in line]
+            assert len(told) == 1
+            driver.emacs.type("\x18\x13", pace=0)
+            driver.emacs.wait_for_text("modified=no")
+
+
+def ended_process() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid
+
+
+def test_others_can_be_chosen(tmp_path: Path) -> None:
+    answers = iter(range(1000))
+
+    def script(exchange: Exchange) -> Answer:
+        return Answer("turn a + b" if next(answers) % 2 == 0 else "sult = a * b")
+
+    with person(tmp_path, script) as driver:
+        driver.type("re")
+        driver.emacs.wait_for("a suggestion", driver.ghost)
+        first = driver.ghost()
+        driver.emacs.type(f"{META}n", pace=0)
+        driver.emacs.wait_for("another", lambda: driver.ghost() not in ("", first))
+        assert "(2/2)" in driver.screen()
+        driver.emacs.type(f"{META}p", pace=0)
+        driver.see_ghost(first)
+
+
+def test_the_ghost_text_that_lsp_mode_has(tmp_path: Path) -> None:
+    """The lines for those who want nothing else of ours."""
+    config = f"""
+(setq lsp-client-packages nil lsp-auto-guess-root t lsp-headerline-breadcrumb-enable nil)
+(load "lsp-mode-autoloads" nil t)
+{documented("lsp-mode alone")}
+(add-hook 'prog-mode-hook #'lsp)
+(defun lsp-completions--answered (&rest _))
+(defun lsp-completions--server ()
+  (seq-find (lambda (each) (eq (lsp--workspace-status each) 'initialized)) lsp--buffer-workspaces))
+(defun lsp-completions--lighter () "")
+"""
+    with person(tmp_path, KNOWS, config=config) as driver:
+        driver.type("re")
+        driver.emacs.wait_for_text("return a + b")
+        driver.emacs.wait_for_text("Completion 1/1")
+        driver.emacs.type("\x1b[27;5;13~", pace=0)  # C-RET
+        driver.emacs.wait_for_text("modified=yes")
+        driver.save()
+        assert (tmp_path / "work" / "work.py").read_text() == "def add(a, b):\n    return a + b\n"
+
+
+def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
+    model_file()
+    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n        \n"
+    with person(tmp_path, None, text=text) as driver:
+        driver.type("data = json.")
+        ghost = driver.emacs.wait_for("a suggestion", driver.ghost)
+        # Who answers is said once.
+        driver.emacs.wait_for(
+            "the model", lambda: any("small model" in line for line in driver.messages())
+        )
+        driver.accept()
+        driver.save()
+        saved = (tmp_path / "work" / "work.py").read_text()
+        assert saved == f"{text.rstrip()}\n        data = json.{ghost}\n"
+        (address,) = tmp_path.glob("run/lsp-completions/model-*.json")
+        model = json.loads(address.read_text())["pid"]
+    wait_until_gone([model])
+
+
+def test_a_picture_for_people(tmp_path: Path) -> None:
+    text = """from dataclasses import dataclass
+
+
+@dataclass
+class Item:
+    name: str
+    price: float
+    quantity: int = 1
+
+
+"""
+    head = "def total(items: list[Item], discount: float = 0.0) -> float:"
+    body = '''"""What all of it costs, after the discount."""
+    subtotal = sum(item.price * item.quantity for item in items)
+    return round(subtotal * (1 - discount), 2)'''
+    script = continues(f"{head}\n    ", f"{body}\n")
+    with person(tmp_path, script, text=f"{text}\n", name="shop.py", size=(78, 19)) as driver:
+        driver.type(f"{head}\n")
+        driver.see_ghost(body)
+        # As everybody's mode line is.
+        driver.emacs.type(f"{META}xtests-plain-mode-line\r", pace=0)
+        driver.emacs.wait_for_text("(Python Ghost")
+        driver.see_ghost(body)
+        screen = driver.emacs.screen
+        image = picture.draw(replace(screen, cursor_is_bar=False), title="shop.py — emacs")
+        assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 10
+        if WRITE_PICTURES:
+            image.save(PICTURE, optimize=True)
