@@ -7,6 +7,7 @@ requests in a file beside it, which only the user can read.
 
 import asyncio
 import json
+import logging
 import os
 from collections import deque
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from lsp_completions.pipeline.outcome import Outcome
 from lsp_completions.running import servers_folder
 from lsp_completions.stdio import exists
 from lsp_completions.trail import Trail
+
+logger = logging.getLogger(__name__)
 
 WISH = "wants-code"
 KEPT = 40  # requests, of some 10 kB each
@@ -83,7 +86,10 @@ class Disclosure:
         # Much to import, for what hardly anybody asks for.
         from lsp_completions.stages import stages
 
-        self._kept.append((number, stages(trail, outcome)))
+        try:
+            self._kept.append((number, stages(trail, outcome)))
+        except Exception as error:  # noqa: BLE001 - who only looks on breaks no completion
+            logger.error("the code of a request cannot be shown: %s", type(error).__name__)
         self._write_soon()
 
     def _write_soon(self) -> None:

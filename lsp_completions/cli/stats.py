@@ -134,7 +134,7 @@ class Page:
         if summary.reasons:
             total = sum(count for _, count in summary.reasons)
             yield ""
-            yield f"  Nothing was shown {total:,} times"
+            yield f"  Nothing was shown {'once' if total == 1 else f'{total:,} times'}"
             for name, count in summary.reasons[:MOST_REASONS]:
                 yield self._cut(f"{count:>10,}  {_sentence(name)}")
 

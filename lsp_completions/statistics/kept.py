@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lsp_completions.pipeline.document import TextChange
+from lsp_completions.pipeline.document import Range, TextChange
 
 # Less than half of the letters are the same in code that has nothing to do with it, too.
 RESEMBLANCE = 0.5
@@ -33,12 +33,20 @@ class Lines:
             grown = len(_LINE_END.findall(change.text)) - (end - start)
             if start > lines.last:
                 continue
-            if end < lines.first:
+            above = end == lines.first and _is_above(change.range, change.text)
+            if end < lines.first or above:
                 lines = Lines(first=lines.first + grown, last=lines.last + grown)
             else:
                 # A change that reaches into them may hold a part of them by now.
                 lines = Lines(first=min(lines.first, start), last=max(lines.last, end) + grown)
         return lines if lines.last >= lines.first else replace(lines, last=lines.first)
+
+
+def _is_above(changed: Range, text: str) -> bool:
+    """Whether a change up to the start of a line leaves that line as it is."""
+    if changed.end.character:
+        return False
+    return text.endswith(("\n", "\r")) or (not text and not changed.start.character)
 
 
 def share_kept(accepted: str, now: str) -> float:

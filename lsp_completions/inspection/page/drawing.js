@@ -32,7 +32,7 @@ function niceAbove(number) {
 export function axis(svg, span) {
   const width = svg.clientWidth || 300;
   svg.replaceChildren();
-  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+  for (const part of width < 300 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]) {
     const anchor = part === 0 ? "start" : part === 1 ? "end" : "middle";
     const text = part === 0 ? "0" : told(span * part).replace(".00", "");
     svg.append(shape("text", { x: part * width, y: 11, "text-anchor": anchor }, text));

@@ -48,6 +48,9 @@ def change(start: tuple[int, int], end: tuple[int, int], text: str) -> TextChang
     [
         pytest.param([change((0, 1), (0, 1), "\nx\r\ny\rz")], "NEW\nNEW\n", id="lines above"),
         pytest.param([change((0, 0), (1, 0), "")], "NEW\nNEW\n", id="a line above deleted"),
+        pytest.param([change((2, 0), (2, 0), "x\ny\n")], "NEW\nNEW\n", id="lines right above"),
+        pytest.param([change((1, 0), (2, 0), "")], "NEW\nNEW\n", id="the line above deleted"),
+        pytest.param([change((2, 0), (2, 0), "x\ny")], "x\nyNEW\nNEW\n", id="into its first line"),
         pytest.param([change((5, 0), (5, 0), "x\n")], "NEW\nNEW\n", id="lines below"),
         pytest.param([change((2, 3), (2, 3), "\nx")], "NEW\nx\nNEW\n", id="a line within"),
         pytest.param([change((2, 0), (4, 0), "")], "c\n", id="all of it deleted"),
