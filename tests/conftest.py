@@ -57,11 +57,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The benchmarks first, as long as nobody has run out of tests and takes some from others.
+    """What shares something long first, as long as nobody has run out of tests and takes some.
 
-    They share one long run of measurements, which two workers would make twice.
+    The benchmarks share one run of measurements, the tests of VS Code one window, which two workers
+    would make twice. The first share of the tests begins with the benchmarks, the second with VS
+    Code: xdist deals them out in one piece each.
     """
     items.sort(key=lambda item: "benchmarks" not in item.path.parts)
+    share = len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    vs_code = [item for item in items if item.path.name.startswith("test_vscode")]
+    others = [item for item in items if not item.path.name.startswith("test_vscode")]
+    items[:] = others[:share] + vs_code + others[share:]
 
 
 @pytest.hookimpl(wrapper=True)

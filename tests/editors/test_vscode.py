@@ -1,6 +1,7 @@
 """A person at work in a real VS Code, with the extension installed as its README says.
 
-One code-server and one window serve all scenarios; each has a file of its own.
+One code-server and one window serve all scenarios; each has a file of its own. All that is on the
+machine is a Python without pip; there is no keyring, and no way out.
 """
 
 import json
@@ -24,8 +25,10 @@ from tests.support.vscode import (
     EXTENSION,
     CodeServer,
     Window,
-    build,
+    bare_python,
     build_second,
+    command_line,
+    environment_of,
     missing,
     running_code_server,
 )
@@ -36,11 +39,6 @@ WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
 
-@pytest.fixture(scope="module")
-def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("vsix"))
-
-
 class Place:
     """A VS Code with a window, which lasts as long as nothing goes wrong there."""
 
@@ -48,6 +46,7 @@ class Place:
         self._vsix = vsix
         self._folder = folder
         self._second = build_second(folder)
+        self._programs = bare_python(folder / "python")
         self._stack = ExitStack()
         self._running: tuple[CodeServer, Browser, Window, StandIn] | None = None
         self._signed_in = False
@@ -57,7 +56,8 @@ class Place:
         if self._running is None:
             enter = self._stack.enter_context
             instance = enter(running_stand_in(pages={USER: user()}))
-            server = enter(running_code_server([self._vsix, self._second], environment={}))
+            extensions = [self._vsix, self._second]
+            server = enter(running_code_server(extensions, programs=self._programs))
             browser = enter(running_browser(Path(tempfile.mkdtemp(dir=self._folder))))
             self._running = server, browser, Window(browser, server, self._folder), instance
             self._signed_in = False
@@ -125,7 +125,11 @@ def test_two_windows_have_a_server_each(place: Place, tmp_path: Path) -> None:
     instance.script = continues("    re", "turn a + b")
     (tmp_path / "other").mkdir()
     with place.another_window(tmp_path / "other") as other:
-        assert len(window.server.servers()) == 2
+        servers = window.server.servers()
+        assert len(servers) == 2
+        for pid in servers:  # the token is in no list of processes
+            assert environment_of(pid)["SRC_ACCESS_TOKEN"] == TOKEN
+            assert TOKEN.encode() not in command_line(pid)
         for each, name in ((window, "one"), (other, "two")):
             path = written(tmp_path / "work" / name / "work.py", "def add(a, b):\n    \n")
             each.open(path, 1, 4)

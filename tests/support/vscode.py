@@ -12,9 +12,10 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import quote
 
 from tests.editors.scenarios import SETTINGS, squeezed
@@ -47,6 +48,7 @@ SETTINGS_OF_VS_CODE = {
     "workbench.startupEditor": "none",
     "workbench.tips.enabled": False,
 }
+NOTHING: Mapping[str, str] = MappingProxyType({})
 CLOSE = "Control+Alt+w"
 KEYS = [{"key": "ctrl+alt+w", "command": "workbench.action.revertAndCloseActiveEditor"}]
 
@@ -135,17 +137,22 @@ def documented_keys() -> list[dict[str, str]]:
 class CodeServer:
     """The part of VS Code that runs where the files are."""
 
-    url: str
-    process: "subprocess.Popen[str]"
     home: Path
     noted: Path
     """Where the second server notes which files it was told of."""
+    url: str = ""
+    process: "subprocess.Popen[str]" = field(init=False)
+
+    def configure(self, settings: Mapping[str, object]) -> None:
+        """The user's settings, beside those of all tests."""
+        file = self.home / "data" / "User" / "settings.json"
+        file.write_text(json.dumps({**SETTINGS_OF_VS_CODE, **settings}))
 
     def servers(self) -> set[int]:
         """The processes of our language server, one a window."""
         # Commands of it, such as `check`, have a word more.
         ends = b"\0-m\0lsp_completions\0"
-        return {pid for pid in self._descendants() if _command_line(pid).endswith(ends)}
+        return {pid for pid in self._descendants() if command_line(pid).endswith(ends)}
 
     def _descendants(self) -> set[int]:
         parents = {}
@@ -160,23 +167,33 @@ class CodeServer:
         return found
 
 
-def _command_line(pid: int) -> bytes:
+def command_line(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
 
 
+def environment_of(pid: int) -> dict[str, str]:
+    """The variables that a process was started with."""
+    text = Path(f"/proc/{pid}/environ").read_bytes().decode()
+    return dict(each.split("=", 1) for each in text.split("\0") if "=" in each)
+
+
+def bare_python(folder: Path) -> Path:
+    """A folder of programs: a Python with nothing but the standard library, not even pip."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return folder / "bin"
+
+
 @contextlib.contextmanager
 def running_code_server(
-    extensions: Sequence[Path],
-    *,
-    environment: dict[str, str],
-    settings: dict[str, object] | None = None,
+    extensions: Sequence[Path], *, programs: Path, environment: Mapping[str, str] = NOTHING
 ) -> Iterator[CodeServer]:
     """code-server with these extensions, in a home of its own, at an address of this machine.
 
-    At the end nothing of it runs any more.
+    `programs` is the one folder where programs are looked for; nothing outside this machine can be
+    reached. At the end nothing of it runs any more.
     """
     program = executable()
     assert program is not None
@@ -187,11 +204,16 @@ def running_code_server(
     ours = home / ".config" / "lsp-completions"
     for folder in (user, ours):
         folder.mkdir(parents=True)
-    (user / "settings.json").write_text(json.dumps({**SETTINGS_OF_VS_CODE, **(settings or {})}))
     (user / "keybindings.json").write_text(json.dumps([*KEYS, *documented_keys()]))
     (ours / "config.toml").write_text(SETTINGS)
+    # Nothing of whoever runs the tests.
+    kept = ("LANG", "PYTHONPYCACHEPREFIX", "TMPDIR", "USER")
     whole = {
-        **{name: text for name, text in os.environ.items() if not name.startswith("XDG_")},
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9"),
+        "NO_PROXY": "127.0.0.1",
+        "PATH": str(programs),
+        "VSCODE_CLI": "1",  # or a shell would be asked for its variables
         "HOME": str(home),
         "XDG_RUNTIME_DIR": str(runtime_folder(home)),
         "SECOND_SERVER": json.dumps([sys.executable, str(SECOND_SERVER), str(noted)]),
@@ -206,6 +228,8 @@ def running_code_server(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    it = CodeServer(home, noted)
+    it.configure({})
     process = subprocess.Popen(
         [
             *(program, *places, "--bind-addr=127.0.0.1:0", "--auth=none"),
@@ -230,7 +254,7 @@ def running_code_server(
         # What it says later must not fill the pipe.
         reader = threading.Thread(target=process.stdout.read, daemon=True)
         reader.start()
-        it = CodeServer(found[1], process, home, noted)
+        it.url, it.process = found[1], process
         yield it
         servers = it.servers()
     finally:
@@ -313,14 +337,17 @@ MENU = ".suggest-widget.visible .monaco-list-row"
 class Window:
     """A person at one window; as a `Driver`, at its files."""
 
-    def __init__(self, running: Browser, server: CodeServer, folder: Path) -> None:
+    def __init__(
+        self, running: Browser, server: CodeServer, folder: Path, *, starts: bool = True
+    ) -> None:
         self.server = server
         self.page: Page = running.page(f"{server.url}/?folder={quote(str(folder))}", SIZE)
         self._heard = 0
         shown = "document.querySelector('.monaco-workbench .statusbar')"
         self.page.wait_for("the window", shown, patience=PATIENCE)
         self.page.evaluate(NOTES)
-        self.wait_until_ready()
+        if starts:
+            self.wait_until_ready()
 
     def state(self) -> str:
         """What our item in the status bar says to those who cannot see it."""
@@ -375,7 +402,7 @@ class Window:
 
     def sign_in(self, endpoint: str, token: str) -> None:
         """By our command, and wait until the server knows."""
-        with self._restarting():
+        with self.restarting():
             self.run("LSP Completions: Sign In to Sourcegraph")
             for box, text in (("address", endpoint), ("access token", token)):
                 asked = (
@@ -385,7 +412,7 @@ class Window:
                 self.answer(text)
 
     def sign_out(self) -> None:
-        with self._restarting():
+        with self.restarting():
             self.run("LSP Completions: Sign Out")
 
     # ---- as a driver
@@ -486,7 +513,7 @@ class Window:
         self._switch(False)
 
     def kill_server(self) -> None:
-        with self._restarting():
+        with self.restarting():
             for pid in self.server.servers():
                 os.kill(pid, signal.SIGKILL)
 
@@ -533,7 +560,7 @@ class Window:
         )
 
     @contextlib.contextmanager
-    def _restarting(self) -> Iterator[None]:
+    def restarting(self) -> Iterator[None]:
         """What is done leads to another server."""
         since = int(self.page.evaluate("window.states.length"))
         yield

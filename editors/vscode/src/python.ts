@@ -16,8 +16,8 @@ const NAMES =
     ? ["py", "python", "python3"]
     : ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11"];
 
-// Where desktops do not look, though shells do.
-const BESIDE_PATH = process.platform === "win32" ? [] : ["/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"];
+// Where the Dock does not look, though shells do.
+const BESIDE_PATH = process.platform === "darwin" ? ["/opt/homebrew/bin", "/usr/local/bin"] : [];
 
 /** The interpreter's path. `chosen` is the setting; throws `CannotStart` with what to do. */
 export async function findPython(chosen: string | null): Promise<string> {
