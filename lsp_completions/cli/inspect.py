@@ -33,7 +33,12 @@ def inspect(*, with_code: bool) -> Exit:
         code_of=None if wish is None else wish.code_of,
     )
     if wish is not None:
-        wish.begin()
+        try:
+            wish.begin()
+        except OSError as error:
+            raise ConfigurationError(
+                f"No code can be asked for: {error.strerror or error}."
+            ) from None
         say("The page shows code: prompts, and what models say. It is kept as long as this runs.")
     say("Open this address in a browser of this machine; Ctrl-C ends it.")
     serve(sources, tell=click.echo, ended=lambda: None if wish is None else wish.end())

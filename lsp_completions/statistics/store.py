@@ -8,7 +8,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from lsp_completions.statistics.records import (
@@ -176,9 +176,12 @@ def _prepare(database: sqlite3.Connection) -> None:
     if version > VERSION:
         raise NewerVersion(f"version {version}")
     database.execute("PRAGMA synchronous = NORMAL")  # the last seconds may be lost, no more
+    # With a log beside it nobody who reads waits for who writes. Changing to that waits for nobody:
+    # where another server is in the way it is tried again by the next one.
+    with suppress(sqlite3.OperationalError):
+        database.execute("PRAGMA journal_mode = WAL")
     if version == VERSION:
         return
-    database.execute("PRAGMA journal_mode = WAL")
     with database:
         database.execute("BEGIN IMMEDIATE")
         # Another server may have been faster.
