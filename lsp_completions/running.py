@@ -33,17 +33,19 @@ def servers_folder(folder: Path | None = None) -> Path:
 def running(folder: Path | None = None) -> list[dict[str, Any]]:
     """What the running servers tell of themselves, newest first; what others left is removed."""
     found = []
-    for file in servers_folder(folder).glob("*.json"):
-        try:
-            told = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            told = None
+    for file in servers_folder(folder).glob("*.*"):
         pid = int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0
         if not exists(pid):
+            # Whatever it kept there besides goes as well.
             with suppress(OSError):
                 file.unlink()
-        elif isinstance(told, dict):
-            found.append({**told, "pid": pid})
+        elif file.suffix == ".json":
+            try:
+                told = json.loads(file.read_text(encoding="utf-8"))
+            except (OSError, ValueError, RecursionError):
+                continue
+            if isinstance(told, dict):
+                found.append({**told, "pid": pid})
     return sorted(found, key=lambda each: str(each.get("started")), reverse=True)
 
 

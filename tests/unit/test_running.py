@@ -70,7 +70,7 @@ def test_what_a_dead_server_left_is_removed(tmp_path: Path, gone: int) -> None:
     folder.mkdir()
     for name, text in (
         (f"{gone}.json", "{}"),
-        ("readme.json", "{}"),
+        (f"{gone}.code", "x = 1"),
         (f"{os.getpid()}.json", "half of i"),
     ):
         (folder / name).write_text(text)
