@@ -1,5 +1,5 @@
 #!/bin/bash
-# Prints the path of an Emacs with Eglot and with lsp-mode 10 or later; the only line on stdout. Beside it there is
+# Prints the path of an Emacs with Eglot, lsp-mode 10 or later and company; the only line on stdout. Beside it there is
 # `rass`, the multiplexer that the README of Emacs recommends.
 #
 # Debian's packages of its unstable suite are unpacked, with every library they need, into
@@ -17,7 +17,7 @@ rass=rassumfrassum==0.3.5
 
 is_emacs() {
   [ -x "$1" ] && [ -x "$(dirname "$1")/rass" ] && "$1" -Q --batch --eval "
-    (progn (require 'eglot) (require 'lsp-mode) (require 'lsp-inline-completion) (kill-emacs 0))" >/dev/null 2>&1 </dev/null
+    (progn (require 'eglot) (require 'lsp-mode) (require 'lsp-inline-completion) (require 'company) (kill-emacs 0))" >/dev/null 2>&1 </dev/null
 }
 
 alone emacs
@@ -26,7 +26,7 @@ if is_emacs "$wrapper"; then
   exit
 fi
 
-unpack "$suite" "emacs-nox elpa-lsp-mode" "$root" usr/bin/emacs-nox
+unpack "$suite" "emacs-nox elpa-lsp-mode elpa-company" "$root" usr/bin/emacs-nox
 lisp=$(find "$root/usr/share/emacs" -maxdepth 2 -path '*/[0-9]*/lisp')
 data=$(dirname "$lisp")
 dump=$(find "$root/usr/libexec/emacs" -name 'emacs-*.pdmp')

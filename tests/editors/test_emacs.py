@@ -182,7 +182,9 @@ def test_others_can_be_chosen(tmp_path: Path) -> None:
     def script(exchange: Exchange) -> Answer:
         return Answer("turn a + b" if next(answers) % 2 == 0 else "sult = a * b")
 
-    with person(tmp_path, script) as driver:
+    # With what the page says of keys and settings.
+    config = documented("config") + documented("keys") + documented("settings")
+    with person(tmp_path, script, config=config) as driver:
         driver.type("re")
         driver.emacs.wait_for("a suggestion", driver.ghost)
         first = driver.ghost()
@@ -191,6 +193,30 @@ def test_others_can_be_chosen(tmp_path: Path) -> None:
         assert "(2/2)" in driver.screen()
         driver.emacs.type(f"{META}p", pace=0)
         driver.see_ghost(first)
+        driver.emacs.type(f"{META}\r", pace=0)
+        driver.emacs.wait_for_text(f"    re{first}")
+        driver.save()
+        saved = (tmp_path / "work" / "work.py").read_text()
+        assert saved == f"def add(a, b):\n    re{first}\n"
+
+
+def test_a_menu_of_company_hides_it(tmp_path: Path) -> None:
+    config = f"""{documented("config")}
+(require 'company)
+(setq company-idle-delay 0 company-minimum-prefix-length 2 company-backends '(company-dabbrev))
+(global-company-mode)
+"""
+    knows = continues("    se", "lf.total()")
+    with person(tmp_path, knows, text=f"selected = 1\n{ADD}", config=config) as driver:
+        driver.type("se")
+        driver.emacs.wait_for("the menu", lambda: driver.screen().count("selected") == 2)
+        driver.see_no_ghost()
+        driver.dismiss()
+        driver.see_ghost("lf.total()")
+        driver.accept()
+        driver.save()
+        saved = (tmp_path / "work" / "work.py").read_text()
+        assert saved == "selected = 1\ndef add(a, b):\n    self.total()\n"
 
 
 def test_the_ghost_text_that_lsp_mode_has(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@
 (defvar-local lsp-completions--shown nil "Whether anything is.")
 (defvar-local lsp-completions--asked nil "The question that has no answer yet.")
 (defvar-local lsp-completions--missed nil "Whether nobody was there to be asked.")
+(defvar-local lsp-completions--put-off nil "Whether a menu was in the way of asking.")
 (defvar-local lsp-completions--tick nil "The state of the text when it was last looked at.")
 (defvar-local lsp-completions--timer nil "What is planned.")
 
@@ -162,17 +163,18 @@
 
 (defun lsp-completions--look ()
   "See whether what is shown fits after a command, and whether to ask for more."
-  (let ((tick (buffer-chars-modified-tick)))
-    (unless (and (eql tick lsp-completions--tick) (not lsp-completions--found))
-      (let ((changed (not (eql tick lsp-completions--tick))))
-        (setq lsp-completions--tick tick)
-        (unless (lsp-completions--draw)
-          (unless (and lsp-completions--found (lsp-completions--current))
-            (setq lsp-completions--found nil))
-          (when changed
-            (lsp-completions--ask-soon)))
-        (when changed
-          (lsp-completions--up-to-date-soon))))))
+  (let* ((tick (buffer-chars-modified-tick))
+         (changed (not (eql tick lsp-completions--tick)))
+         (again (and lsp-completions--put-off (lsp-completions--wanted-p))))
+    (when (or changed again lsp-completions--found)
+      (setq lsp-completions--tick tick)
+      (unless (lsp-completions--draw)
+        (unless (lsp-completions--current)
+          (setq lsp-completions--found nil))
+        (when (or changed again)
+          (lsp-completions--ask-soon)))
+      (when changed
+        (lsp-completions--up-to-date-soon)))))
 
 (defun lsp-completions--up-to-date-soon ()
   "Tell the server of changes for which nobody asks."
@@ -206,11 +208,12 @@ BY-HAND tells whether the user wants one now."
   (lsp-completions--cancel-timer)
   (lsp-completions-server-up-to-date)
   (let ((server (lsp-completions--server)))
-    (setq lsp-completions--missed (not server))
+    (setq lsp-completions--missed (not server)
+          lsp-completions--put-off (not (lsp-completions--wanted-p)))
     (cond
      ((not server)
       (lsp-completions--join))
-     ((and (lsp-completions--wanted-p) (eq (current-buffer) (window-buffer)))
+     ((and (not lsp-completions--put-off) (eq (current-buffer) (window-buffer)))
       (let ((question (list server))
             (buffer (current-buffer))
             (around (lsp-completions--around))
@@ -286,6 +289,7 @@ BY-HAND and CHOSEN are those of the question."
   (lsp-completions--clear)
   (setq lsp-completions--asked nil
         lsp-completions--missed nil
+        lsp-completions--put-off nil
         lsp-completions--found nil))
 
 ;; The keys of what is shown come before those of other minor modes.
