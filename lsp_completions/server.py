@@ -44,7 +44,7 @@ from lsp_completions.pipeline.uris import display_path, document_key, local_path
 from lsp_completions.protocol import Server
 from lsp_completions.request import Request, Selection
 from lsp_completions.running import TOLD, Presence
-from lsp_completions.session import TriggerKinds, Turns, Typing
+from lsp_completions.session import Insistence, TriggerKinds, Turns, Typing
 from lsp_completions.settings import Menu, Settings, keys
 from lsp_completions.switches import Scope, Switch
 from lsp_completions.trail import Trail
@@ -84,7 +84,7 @@ OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
 ASKS_FOR_ONE_MENU_AT_A_TIME = ("helix",)
 
 # A menu that comes by itself where insert mode begins looks like one asked for by hand. Whoever
-# misses something there asks again.
+# misses something there asks again and again.
 ASKS_WHERE_TYPING_BEGINS = ("helix",)
 
 # Where a command is executed, and nobody is told what came of it.
@@ -138,8 +138,7 @@ class CompletionServer(Server):
         self._since = time.time()
         self._told_copilot: dict[str, object] | None = None
         self._told_why: set[tuple[str, SkipReason]] = set()
-        self._menu_at: tuple[str, Position] | None = None
-        """Where a menu was asked for last."""
+        self.insistence = Insistence()
 
         self.messages = Messages(self)
         self.notices = Notices(self.messages.warn)
@@ -379,10 +378,8 @@ class CompletionServer(Server):
             self.client.name not in OPENS_NO_MENU_BY_ITSELF
             and self.typing.just_typed(query.uri, query.position)
         )
-        place = document_key(query.uri), query.position
         if self.client.name in ASKS_WHERE_TYPING_BEGINS:
-            by_hand = by_hand and place == self._menu_at
-        self._menu_at = place
+            by_hand = self.insistence.asked(query.uri, query.position) and by_hand
         if self.settings.menu is Menu.OFF or (self._menu_is_left_to_inline() and not by_hand):
             logger.info("menu: %s", SkipReason.MENU_LEFT_TO_INLINE.value)
             return types.CompletionList(is_incomplete=False, items=[])

@@ -167,6 +167,30 @@ class Typing:
         )
 
 
+class Insistence:
+    """Questions at one place soon after each other, to tell who asks by hand.
+
+    Helix asks wherever insert mode begins, and says of it what it says of a question by hand.
+    """
+
+    TIMES = 3  # one came by itself where a key was typed, one where insert mode began again
+    SOON = 2.0  # seconds
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._place: tuple[str, Position] | None = None
+        self._times: list[float] = []
+
+    def asked(self, uri: str, position: Position) -> bool:
+        """Note a question; whether the user insists on it."""
+        place, now = (document_key(uri), position), self._clock()
+        if place != self._place or now - self._times[-1] > self.SOON:
+            self._times.clear()
+        self._place = place
+        self._times.append(now)
+        return len(self._times) >= self.TIMES
+
+
 class TriggerKinds:
     """The kinds that the editor gives its requests for ghost text, to tell which are by hand.
 

@@ -250,7 +250,7 @@ def test_the_menu_that_comes_where_insert_mode_begins_is_not_asked_for_by_hand(
         driver.type("s")
         driver.pause()
         assert driver.messages() == []
-        for _ in range(2):
+        for _ in range(3):
             driver.ask()
             driver.pause()
         driver.helix.wait_for_text("lsp-completions: nothing for ")

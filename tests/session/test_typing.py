@@ -2,7 +2,7 @@ import pytest
 
 from lsp_completions.pipeline.document import Position, Range, TextChange
 from lsp_completions.pipeline.positions import PositionEncoding
-from lsp_completions.session import TriggerKinds, Typing
+from lsp_completions.session import Insistence, TriggerKinds, Typing
 
 URI = "file:///w/a.py"
 
@@ -51,3 +51,23 @@ def test_which_requests_for_ghost_text_are_by_hand(
 ) -> None:
     seen = TriggerKinds()
     assert [seen.is_by_hand(kind) for kind in kinds] == by_hand
+
+
+@pytest.mark.parametrize(
+    ("asked", "insists"),
+    [
+        pytest.param([(0, 4), (1, 4), (2, 4)], True, id="three times"),
+        pytest.param([(0, 4), (1, 4)], False, id="insert mode was left and entered"),
+        pytest.param([(0, 4), (1, 4), (4, 4)], False, id="after a while"),
+        pytest.param([(0, 4), (1, 4), (2, 5)], False, id="elsewhere"),
+        pytest.param([(0, 4), (3, 4), (4, 4), (5, 4)], True, id="after a first time long ago"),
+    ],
+)
+def test_who_insists(asked: list[tuple[float, int]], insists: bool) -> None:
+    now = 100.0
+    insistence = Insistence(clock=lambda: now)
+    seen = []
+    for at, column in asked:
+        now = 100.0 + at
+        seen.append(insistence.asked(URI, Position(0, column)))
+    assert seen == [False] * (len(asked) - 1) + [insists]
