@@ -6,7 +6,7 @@ runs the server and hands on every byte both ways. Each message goes to a file o
 the folder, a line of JSON each: when, in seconds; from the `editor` or the `server`; the message.
 
 Run by its path, with nothing installed. Who plays scenarios with `LSP_COMPLETIONS_RECORD=FOLDER` in
-the environment has them recorded.
+the environment has them recorded: `tests/editors/record.py`.
 """
 
 import contextlib
