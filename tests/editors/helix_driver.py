@@ -107,7 +107,7 @@ class HelixDriver:
         self._bring_up(f"an entry that says {text!r}", lambda: self._offers(text))
 
     def see_no_ghost(self) -> None:
-        self.helix.wait_for("no entry of ours", lambda: not self._ours())
+        self.helix.wait_for("no entry of ours", lambda: not self.ours())
 
     def accept(self) -> None:
         self.choose(lambda each: each.kind == OURS)
@@ -256,7 +256,8 @@ class HelixDriver:
                     found.append(Entry(match[1], match[2], background == SELECTED))
         return found
 
-    def _ours(self) -> list[Entry]:
+    def ours(self) -> list[Entry]:
+        """The entries of our server."""
         return [entry for entry in self._menu() if entry.kind == OURS]
 
     def _at(self, label: str) -> Entry | None:
@@ -272,7 +273,7 @@ class HelixDriver:
         )
         word = before[len(before.rstrip(WORD)) :]
         whole = squeezed(word + text)
-        for entry in self._ours():
+        for entry in self.ours():
             first = squeezed(entry.label.removesuffix(" …"))
             is_cut = entry.label.endswith(" …") and len(first) > len(word)
             # A bracket that Helix has closed need not be said.
@@ -375,7 +376,7 @@ def draw(screen: Screen, title: str) -> Image.Image:
     return picture.draw(replace(screen, background=paper), title=title)
 
 
-def installed(folder: Path, environment: Mapping[str, str]) -> None:
+def installed(folder: Path, environment: Mapping[str, str], settings: str) -> None:
     """What the person has, and what our setup makes of it."""
     home, binaries = folder / "home", Path(environment["PATH"].split(os.pathsep)[0])
     program = executable()
@@ -388,7 +389,7 @@ def installed(folder: Path, environment: Mapping[str, str]) -> None:
     config = home / ".config"
     for path, content in (
         (config / "helix" / "languages.toml", LANGUAGES),
-        (config / "lsp-completions" / "config.toml", SETTINGS),
+        (config / "lsp-completions" / "config.toml", settings),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
@@ -404,9 +405,13 @@ def installed(folder: Path, environment: Mapping[str, str]) -> None:
 
 @contextmanager
 def running_desk(
-    folder: Path, *, signed_in: bool = True, size: tuple[int, int] = SIZE
+    folder: Path,
+    *,
+    signed_in: bool = True,
+    embedded: bool = False,
+    size: tuple[int, int] = SIZE,
 ) -> Iterator[Desk]:
-    """A desk with a Helix, and a model of its own.
+    """A desk with a Helix, and a model of its own; without an account where it is `embedded`.
 
     At the end Helix is told to leave, unless it has left by then, and then the server is gone too.
     """
@@ -415,10 +420,10 @@ def running_desk(
         environment = {
             **own_folders(home),
             "PATH": os.pathsep.join([str(command(folder)), os.environ["PATH"]]),
-            "SRC_ENDPOINT": instance.url,
-            **({"SRC_ACCESS_TOKEN": TOKEN} if signed_in else {}),
+            **({} if embedded else {"SRC_ENDPOINT": instance.url}),
+            **({"SRC_ACCESS_TOKEN": TOKEN} if signed_in and not embedded else {}),
         }
-        installed(folder, environment)
+        installed(folder, environment, "" if embedded else SETTINGS)
         work = folder / "work"
         work.mkdir()
         with running_in_terminal(
@@ -426,7 +431,7 @@ def running_desk(
         ) as helix:
             driver = HelixDriver(helix, home)
             helix.wait_for_text("[scratch]")
-            if signed_in:
+            if signed_in and not embedded:
                 # A server that has just been started may answer its first request too late, and
                 # Helix asks again at the next key only.
                 first = folder / "first.py"

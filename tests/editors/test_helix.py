@@ -1,5 +1,6 @@
 """The scenarios of all editors in a real Helix, and what is Helix's alone."""
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,8 +11,9 @@ import pytest
 
 from tests.editors.helix_driver import ENTER, TAB, HelixDriver, draw, running_desk
 from tests.editors.scenarios import Case, Desk, Editor, rows
-from tests.support.at_work import HUMAN, THINKS, Script, continues, written
+from tests.support.at_work import HUMAN, THINKS, Script, continues, wait_until_gone, written
 from tests.support.helix import executable
+from tests.support.llama_server import model_file
 from tests.support.neovim import Screen
 from tests.support.sourcegraph import Answer, Exchange, Gate, StandIn
 
@@ -255,6 +257,29 @@ def test_the_menu_that_comes_where_insert_mode_begins_is_not_asked_for_by_hand(
             driver.pause()
         driver.helix.wait_for_text("lsp-completions: nothing for ")
         driver.switch_on()
+
+
+def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
+    model_file()
+    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n        "
+    path = written(tmp_path / "work.py", f"{text}\n")
+    with running_desk(tmp_path, embedded=True) as desk:
+        assert isinstance(desk.driver, HelixDriver)
+        driver = desk.driver
+        driver.open(path, 5, 8)
+        driver.type("data = json.")
+        entry = driver.helix.wait_for("an entry", lambda: next(iter(driver.ours()), None))
+        assert entry.label
+        driver.choose(lambda each: each.label == entry.label)
+        driver.helix.type(ENTER)
+        driver.see_no_ghost()
+        driver.save()
+        saved = path.read_text()
+        print(saved)
+        assert saved.startswith(f"{text}data = json.{entry.label.removesuffix(' …')}")
+        (address,) = tmp_path.glob("run/lsp-completions/model-*.json")
+        model = json.loads(address.read_text())["pid"]
+    wait_until_gone([model])
 
 
 def test_a_picture_for_people(tmp_path: Path) -> None:
