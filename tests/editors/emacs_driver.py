@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.support import picture, second_server
 from tests.support.at_work import command, wait_until_gone
 from tests.support.neovim import own_folders
 from tests.support.sourcegraph import TOKEN, Answer, StandIn, running_stand_in
-from tests.support.terminal import Terminal, TerminalError, running_in_terminal
+from tests.support.terminal import Terminal, running_in_terminal
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "emacs"
 GHOST = 0xB3B3B3  # the face `shadow` on a dark terminal
@@ -165,12 +165,7 @@ class EmacsDriver:
         self._change("\x1b[1;7C")
 
     def dismiss(self) -> None:
-        # In a terminal C-g interrupts what Emacs is doing just then, and is no key if it does so.
-        for _ in range(3):
-            self._press(CONTROL_G)
-            with suppress(TerminalError):
-                self.emacs.wait_for("it gone", lambda: not self.ghost(), timeout=3)
-                break
+        self._press(CONTROL_G)
 
     def ask(self) -> None:
         self._press(f"{CONTROL_C}\\")
