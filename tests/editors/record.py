@@ -16,6 +16,9 @@ from pathlib import Path
 from tests.editors.sessions import FOLDER, SUFFIX, Entry, condensed, write
 from tests.support.at_work import RECORD
 
+# As Emacs' clients call themselves: copilot.el, the multiplexer between Eglot and us, lsp-mode.
+NAMES = {"Emacs": "eglot-with-copilot.el", "Eglot": "eglot-with-rass", "emacs": "lsp-mode"}
+
 
 def main(words: str) -> int:
     """Play, and keep what was said; pytest's exit code."""
@@ -46,8 +49,10 @@ def name_of(entries: list[Entry]) -> str:
     """The editor and its version, as it says them, as the name of a file."""
     told = next(each.message["params"] for each in entries if each.method == "initialize")
     info = told.get("clientInfo") or {}
+    said = str(info.get("name") or "unknown")
+    name = NAMES.get(said, said)
     version = ".".join(re.findall(r"\d+", info.get("version") or "")[:2])
-    return re.sub(r"[^a-z0-9.]+", "-", f"{info.get('name', 'unknown')}-{version}".lower())
+    return re.sub(r"[^a-z0-9.]+", "-", f"{name}-{version}".lower())
 
 
 if __name__ == "__main__":
