@@ -33,7 +33,7 @@ from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Settings
 
 MOST_PER_DOCUMENT = 24  # places: a page of work
-MOST_DOCUMENTS = 32
+MOST = 160  # places in all documents; each holds the text around it, and the prompt, some 25 kB
 # Characters before the first word that the clean-up may have dropped, such as a space too many.
 MOST_DROPPED = 40
 
@@ -300,8 +300,12 @@ class Memory:
         self._pieces.move_to_end(piece.asked.document)
         pieces.insert(0, piece)
         del pieces[MOST_PER_DOCUMENT:]
-        while len(self._pieces) > MOST_DOCUMENTS:
-            self.forget(next(iter(self._pieces)))
+        surplus = sum(map(len, self._pieces.values())) - MOST
+        if surplus > 0:
+            document, oldest = next(iter(self._pieces.items()))
+            del oldest[-surplus:]
+            if not oldest:
+                self.forget(document)
         return piece
 
     def drop(self, piece: Piece) -> None:
