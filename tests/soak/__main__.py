@@ -5,6 +5,8 @@ python -m tests.soak --keys 18000      an hour of somebody who types five keys a
 """
 
 import argparse
+import os
+import tempfile
 import time
 
 from tests.soak.session import OPTIONS, SERVER, Session, environment, footprint
@@ -64,6 +66,17 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    # A home of its own: nobody's settings, logins and model.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        for kind in ("CONFIG_HOME", "STATE_HOME", "DATA_HOME", "CACHE_HOME", "RUNTIME_DIR"):
+            os.environ[f"XDG_{kind}"] = home
+        os.environ["HOME"] = os.environ["USERPROFILE"] = home
+        os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.fail.Keyring"
+        run(options)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Soak as the arguments say."""
     soak(keys=options.keys, seconds=options.minutes * 60, seed=options.seed, say=True)
 
 
