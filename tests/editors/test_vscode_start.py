@@ -11,10 +11,12 @@ import pytest
 
 from tests.support.at_work import written
 from tests.support.browser import Browser, running_browser
+from tests.support.llama_server import model_file
 from tests.support.vscode import (
     CodeServer,
     Window,
     bare_python,
+    build_second,
     command_line,
     environment_of,
     missing,
@@ -71,7 +73,7 @@ def machine(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ma
         each.mkdir()
     python = bare_python(folder / "python") / "python"
     with (
-        running_code_server([vsix], programs=programs) as server,
+        running_code_server([vsix, build_second(folder)], programs=programs) as server,
         running_browser(folder / "browser") as browser,
     ):
         yield Machine(server, browser, programs, opened, python)
@@ -185,3 +187,25 @@ def test_a_project_chooses_no_program_and_vs_codes_proxy_counts(machine: Machine
     assert told["NO_PROXY"] == told["no_proxy"] == "*.example.com"
     assert command_line(server).split(b"\0")[0].decode() == str(machine.python)
     assert not (machine.programs / "ran").exists()
+
+
+def test_without_an_account_the_embedded_model_suggests(machine: Machine, tmp_path: Path) -> None:
+    model_file()
+    machine.has({})
+    settings = {
+        "lspCompletions.importStrategy": "fromEnvironment",
+        "lspCompletions.interpreter": sys.executable,
+        "lspCompletions.provider": "local",
+    }
+    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n        \n"
+    path = written(tmp_path / "opened" / "by" / "hand" / "work.py", text)
+    with machine.window(settings) as window:
+        window.wait_until_ready()
+        window.open(path, 5, 8)
+        window.type("data = json.")
+        ghost = window.see_some_ghost()
+        window.accept()
+        window.see_no_ghost()
+        window.save()
+        assert path.read_text() == f"{text.rstrip()}\n        data = json.{ghost}\n"
+        window.close()

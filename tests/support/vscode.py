@@ -460,6 +460,11 @@ class Window:
             lambda: f"the ghost text {text!r}, and not {self.ghost()!r}",
         )
 
+    def see_some_ghost(self) -> str:
+        """Wait for a ghost text of one line, which nobody knows before; returns it."""
+        self._wait(lambda: bool(self.ghost()), "ghost text")
+        return self.ghost()
+
     def see_no_ghost(self) -> None:
         self._wait(lambda: not self.ghost(), "no ghost text")
 
