@@ -80,10 +80,10 @@ def condensed(raw: str) -> list[Entry]:
     cases = [each for each in entries if each.case]
     if not cases:
         return []
-    uri = cases[0].message["params"]["textDocument"]["uri"]
-    desk = uri.removeprefix("file://").partition("/work/")[0]
+    uris = [each.message["params"]["textDocument"]["uri"] for each in cases]
+    desks = {uri.removeprefix("file://").partition("/work/")[0] for uri in uris}
     return [
-        Entry(each.at, each.from_editor, _neutral(each.message, desk, each.method))
+        Entry(each.at, each.from_editor, _neutral(each.message, desks, each.method))
         for each in entries
     ]
 
@@ -112,9 +112,10 @@ def _uri(params: object) -> str | None:
     return uri if isinstance(uri, str) else None
 
 
-def _neutral(message: Message, desk: str, method: str | None) -> Message:
+def _neutral(message: Message, desks: set[str], method: str | None) -> Message:
     text = json.dumps({key: value for key, value in message.items() if key != "jsonrpc"})
-    text = text.replace(json.dumps(desk)[1:-1], DESK)
+    for desk in sorted(desks, key=len, reverse=True):
+        text = text.replace(json.dumps(desk)[1:-1], DESK)
     text = re.sub(rf"{DESK}/work/\d+-", f"{DESK}/work/", text)
     neutral: Message = json.loads(text)
     if method == "initialize":

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from tests.editors.scenarios import SETTINGS, squeezed
 from tests.support import browser
-from tests.support.at_work import HUMAN, is_running, recorded, runtime_folder
+from tests.support.at_work import HUMAN, is_running, runtime_folder
 from tests.support.browser import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,7 +146,7 @@ class CodeServer:
     def configure(self, settings: Mapping[str, object]) -> None:
         """The user's settings, beside those of all tests."""
         file = self.home / "data" / "User" / "settings.json"
-        file.write_text(json.dumps({**SETTINGS_OF_VS_CODE, **recording(self.home), **settings}))
+        file.write_text(json.dumps({**SETTINGS_OF_VS_CODE, **settings}))
 
     def servers(self) -> set[int]:
         """The processes of our language server, one a window."""
@@ -165,19 +165,6 @@ class CodeServer:
         while more := {pid for pid, parent in parents.items() if parent in found} - found:
             found |= more
         return found
-
-
-def recording(home: Path) -> dict[str, str]:
-    """The setting with which the server is recorded, where the environment says that it is."""
-    if not recorded():
-        return {}
-    python = home / "python"
-    run = f'"{sys.executable}" "$@"'
-    python.write_text(
-        f'#!/bin/sh\ncase "$*" in *"-m lsp_completions") exec {recorded()}{run}; esac\nexec {run}\n'
-    )
-    python.chmod(0o755)
-    return {"lspCompletions.interpreter": str(python)}
 
 
 def command_line(pid: int) -> bytes:
