@@ -137,7 +137,7 @@ end
 function M.withdraw(completor)
   local asked = completor.lsp_completions_asked
   completor.lsp_completions_asked = nil
-  if asked and asked.id then
+  if asked and asked.id and asked.client.requests[asked.id] then
     asked.client:cancel_request(asked.id)
   end
 end

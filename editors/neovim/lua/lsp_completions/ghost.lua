@@ -32,7 +32,7 @@ local function show(suggestions)
 end
 
 local function cancel()
-  if asked and asked.id then
+  if asked and asked.id and asked.client.requests[asked.id] then
     asked.client:cancel_request(asked.id)
   end
   asked = nil
