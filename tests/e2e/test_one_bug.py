@@ -23,7 +23,8 @@ works = {what}
 
 def broken(*args, **more):
     if pathlib.Path({flag!r}).exists():
-        raise ValueError("a bug")
+        # In two, since a traceback may show this very line.
+        raise ValueError("a " "bug")
     return works(*args, **more)
 
 {what} = broken

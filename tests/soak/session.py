@@ -204,6 +204,11 @@ class Session:
         values = {"lspCompletions": {**OPTIONS, **settings}}
         self.client.notify("workspace/didChangeConfiguration", {"settings": values})
 
+    def _why(self, uri: str) -> object:
+        at = {"uri": uri, "position": self.texts[uri].place(self.cursors[uri])}
+        call = {"command": "lspCompletions.why", "arguments": [at]}
+        return self.client.request("workspace/executeCommand", call)
+
     def checks(self) -> None:
         """All is answered; the server has the texts we have, and the next request works."""
         for id in [*self.asked]:
@@ -220,7 +225,7 @@ class Session:
             id = self.asks(uri, INLINE, 2)
             self.asked.pop(id)
             answer = self.client.take(id)
-            assert answer["result"]["items"], (uri, answer)
+            assert answer["result"]["items"], (uri, answer, self._why(uri))
             # One may be in the list before its body is there.
             prompts = [each.prompt for each in self.instance.completions[-9:] if each.json]
             expected = text.text[-LEAST:].replace("\r\n", "\n").replace("\r", "\n")
