@@ -257,7 +257,7 @@ def paths(as_json: bool) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--config", is_flag=True, help="Your settings file as well.")
 def clean(yes: bool, config: bool) -> int:
-    """Remove all that this program wrote: logins, logs, models, notes.
+    """Remove all this program wrote: logins, logs, statistics, models.
 
     Asks first. What you wrote yourself stays.
     """
@@ -382,7 +382,7 @@ def remove(name: str) -> int:
 @click.argument("url", required=False)
 @click.option("--remove", "take_back", is_flag=True, help="Take the trust back.")
 def trust(url: str | None, take_back: bool) -> int:
-    """Let code go to the host of URL, whoever names it; without URL, list such hosts.
+    """Let code go to the host of URL; without URL, list such hosts.
 
     What your own settings name is trusted anyway. An editor passes on what an opened project says
     as if you had said it, so a host that only the editor names is asked about first, or trusted
