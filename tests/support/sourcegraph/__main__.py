@@ -4,7 +4,9 @@ import argparse
 import asyncio
 import sys
 
+from tests.support.home import USER, user
 from tests.support.sourcegraph import TOKEN, Answer, Exchange, Rules, StandIn, words
+from tests.support.sourcegraph.pages import NEW
 
 
 def main() -> None:
@@ -21,7 +23,8 @@ def main() -> None:
 
     text = arguments.answer.replace("\\n", "\n")
     answer = Answer(*words(text), delay=arguments.delay, gap=arguments.gap)
-    instance = StandIn(answer, rules=Rules(token=arguments.token), port=arguments.port)
+    pages = {**NEW, USER: user()}
+    instance = StandIn(answer, rules=Rules(token=arguments.token), port=arguments.port, pages=pages)
     try:
         asyncio.run(_serve(instance))
     except KeyboardInterrupt:
