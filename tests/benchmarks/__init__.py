@@ -7,6 +7,7 @@ whatever else the machine does weighs on all of them alike:
 - stock pygls with its own documents, and the same raw socket;
 - ours, as an editor starts it.
 
-It prints medians and ratios.
+It prints medians and ratios; `--peers FOLDER` adds servers of others that npm installed there.
+`python -m tests.benchmarks.after_abort` measures what a stream that was left costs the next one.
 The ratios say something about the server, the times something about the machine.
 """
