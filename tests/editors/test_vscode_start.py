@@ -182,10 +182,11 @@ def test_a_project_chooses_no_program_and_vs_codes_proxy_counts(machine: Machine
         window.wait_until_ready()
         window.see_state("No completions from Sourcegraph")
         (server,) = machine.server.servers() - before
-    told = environment_of(server)
+        told = environment_of(server)
+        program = command_line(server).split(b"\0")[0].decode()
     assert told["HTTPS_PROXY"] == told["https_proxy"] == "http://127.0.0.1:8"
     assert told["NO_PROXY"] == told["no_proxy"] == "*.example.com"
-    assert command_line(server).split(b"\0")[0].decode() == str(machine.python)
+    assert program == str(machine.python)
     assert not (machine.programs / "ran").exists()
 
 
