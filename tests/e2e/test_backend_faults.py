@@ -55,6 +55,11 @@ def running(port: int = 0) -> Iterator[Backend]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(60)
         loop.run_until_complete(asyncio.sleep(0))
+        # Who came as the door was being closed is let in first.
+        for _ in range(5):
+            loop.run_until_complete(asyncio.sleep(0))
+            for writer in list(backend._writers):
+                writer.transport.abort()
         for task in asyncio.all_tasks(loop):
             task.cancel()
         loop.run_until_complete(asyncio.sleep(0))
