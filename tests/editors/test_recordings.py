@@ -23,7 +23,6 @@ from tests.support.sourcegraph import TOKEN, Answer, Gate, StandIn, running_stan
 SERVER = [sys.executable, "-P", "-m", "lsp_completions"]
 ASKING = ("textDocument/completion", "textDocument/inlineCompletion")
 TOLD = "window/showMessage"
-LEAST = 5  # editors
 FILES = {
     Editor.NEOVIM_0_12: "neovim-0.12",
     Editor.NEOVIM_0_11: "neovim-0.11",
@@ -144,7 +143,7 @@ def _without_ids(command: Any) -> Any:
     return command and {**command, "arguments": len(command.get("arguments", []))}
 
 
-def environment(folder: Path, endpoint: str, *, signed_in: bool) -> dict[str, str | None]:
+def environment(folder: Path, endpoint: str | None, *, signed_in: bool) -> dict[str, str | None]:
     """A home of its own."""
     ours: dict[str, str | None] = {
         name: None for name in os.environ if name.startswith(("SRC_", "XDG_"))
@@ -171,10 +170,15 @@ def test_the_answers_are_those_of_then(tmp_path: Path, recording: Path) -> None:
     entries = read(recording)
     cases = [case for each in entries if (case := each.case)]
     signed_in = all(case.scenario.signed_in for case in cases)
+    # VS Code's extension asks for both at once.
+    knows_endpoint = signed_in or not recording.name.startswith(FILES[Editor.VS_CODE])
     with (
         running_stand_in(Answer("")) as instance,
         LspClient.start(
-            SERVER, env=environment(tmp_path / "home", instance.url, signed_in=signed_in)
+            SERVER,
+            env=environment(
+                tmp_path / "home", instance.url if knows_endpoint else None, signed_in=signed_in
+            ),
         ) as client,
     ):
         work = (tmp_path / "desk").as_uri()
@@ -196,7 +200,7 @@ def test_every_scenario_is_in_the_recordings_of_an_editor() -> None:
         played.setdefault(column, set()).update(
             case.scenario.name for each in read(path) if (case := each.case)
         )
-    assert len(played) >= LEAST
+    assert played.keys() == set(Editor)
     for column, names in played.items():
         expected = {each.name for each in SCENARIOS} - LEFT_OUT[column].keys()
         assert names == expected, column

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from tests.editors.scenarios import SETTINGS, squeezed
 from tests.support import browser
-from tests.support.at_work import HUMAN, is_running, runtime_folder
+from tests.support.at_work import HUMAN, is_running, recorded, runtime_folder
 from tests.support.browser import Browser, Page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,7 +146,19 @@ class CodeServer:
     def configure(self, settings: Mapping[str, object]) -> None:
         """The user's settings, beside those of all tests."""
         file = self.home / "data" / "User" / "settings.json"
-        file.write_text(json.dumps({**SETTINGS_OF_VS_CODE, **settings}))
+        file.write_text(json.dumps({**SETTINGS_OF_VS_CODE, **self._recorder(), **settings}))
+
+    def _recorder(self) -> Mapping[str, object]:
+        """The setting that has somebody write down what is said, where the environment says so."""
+        if not (writer := recorded()):
+            return {}
+        script = self.home / "recorded-server"
+        script.write_text(
+            f'#!/bin/sh\n[ $# -gt 0 ] || exec {writer}"{sys.executable}" -P -m lsp_completions\n'
+            f'exec "{sys.executable}" -P -m lsp_completions "$@"\n'
+        )
+        script.chmod(0o755)
+        return {"lspCompletions.path": [str(script)]}
 
     def servers(self) -> set[int]:
         """The processes of our language server, one a window."""
