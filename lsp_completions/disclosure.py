@@ -74,7 +74,9 @@ class Disclosure:
     @property
     def is_wanted(self) -> bool:
         """Whether somebody asks for code: a `stat`."""
-        return self._folder is not None and (self._folder / WISH).exists() and not self._closed
+        # Not Path.exists: before Python 3.14 it raises in a folder of somebody else's.
+        folder = self._folder
+        return folder is not None and os.path.exists(folder / WISH) and not self._closed  # noqa: PTH110
 
     def note(self, number: int, trail: Trail, outcome: Outcome) -> None:
         """An outcome is there; `number` is that of its entry in the journal."""
