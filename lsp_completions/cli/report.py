@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -109,11 +109,16 @@ def _told(key: str, value: object) -> str:
         case Enum():
             return str(value.value)
         case str() if key == "model" and re.fullmatch(MODEL, value):
-            return value
+            return _model(value)
         case tuple() | list():
             return f"{len(value)} of them"
         case _:
             return "set"
+
+
+def _model(name: str) -> str:
+    """A model's name; llama.cpp has the path of its file for one, which names a user."""
+    return PureWindowsPath(name).name if _IS_PATH.match(name) else name
 
 
 def servers(found: Sequence[Mapping[str, Any]], neutral: "Neutral") -> list[str]:
@@ -121,12 +126,13 @@ def servers(found: Sequence[Mapping[str, Any]], neutral: "Neutral") -> list[str]
     lines: list[str] = []
     for server in found:
         told = server.get("status") or {}
+        model = _model(str(told.get("model") or "not named"))
         editor = f"{server.get('editor') or 'An editor'} {server.get('editorVersion') or ''}"
         lines += [
             *(f"### {editor.strip()}", ""),
             f"lsp-completions {server.get('version')}, folders: "
             f"{len(server.get('workspace') or ())}, {told.get('state')}, "
-            f"provider {told.get('provider') or 'none'}, model {told.get('model') or 'not named'}.",
+            f"provider {told.get('provider') or 'none'}, model {model}.",
         ]
         if told.get("message"):
             lines.append(neutral(str(told["message"])))
@@ -199,6 +205,7 @@ def _neutral_address(found: re.Match[str]) -> str:
     return f"{scheme}://{host if name in COMMON_HOSTS else 'HOST'}"
 
 
+_IS_PATH = re.compile(r"[/\\~.]|[A-Za-z]:[\\/]")
 _URL = re.compile(r"\b([a-z][a-z0-9+.-]*)://([^\s,;)\]}\"'`]*[^\s,;)\]}\"'`.:?!])")
 _QUOTED = re.compile(r'"[^"]*"')
 _AS_USER = re.compile(r"\b((?:signed|logged) in as |belongs to |user )[^\s,;]*[^\s,;.]")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lsp_completions.cli.report import Neutral, settings_in_force
+from lsp_completions.cli.report import Neutral, servers, settings_in_force
 from lsp_completions.cli.servers import about, memory_of, newest, table, what
 from lsp_completions.settings import resolve
 
@@ -74,6 +74,22 @@ def test_settings_without_what_they_say_of_anybody() -> None:
         "- proxy: set",
         "- url: set",
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        pytest.param("/home/ada/models/x.gguf", "x.gguf", id="a path"),
+        pytest.param("C:\\Users\\ada\\x.gguf", "x.gguf", id="a path in Windows"),
+        pytest.param("mistralai/Codestral-22B-v0.1", "mistralai/Codestral-22B-v0.1", id="a name"),
+    ],
+)
+def test_a_model_s_path_is_not_told(model: str, named: str) -> None:
+    set_to, _ = resolve([("a test", {"model": model.replace("\\", "/")})])
+    assert settings_in_force(set_to) == [f"- model: {named}"]
+    server = {"status": {"state": "ready", "provider": "openai", "model": model}}
+    said = servers([server], Neutral(SETTINGS, []))
+    assert any(line.endswith(f"model {named}.") for line in said)
 
 
 def outcome(at: float, reason: str | None = None, **other: Any) -> dict[str, Any]:
