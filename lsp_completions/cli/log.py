@@ -11,6 +11,7 @@ import click
 
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
+from lsp_completions.cli.screen import visible
 from lsp_completions.cli.words import short
 from lsp_completions.log_file import logs, process_of
 from lsp_completions.stdio import exists
@@ -33,13 +34,13 @@ def log(*, lines: int, follow: bool) -> Exit:
         runs = "which runs" if exists(process_of(newest)) else "which has ended"
         say(f"{short(str(newest))}, of process {process_of(newest)}, {runs}:")
         for line in end_of(newest, lines):
-            click.echo(line, nl=False)
+            click.echo(visible(line), nl=False)
         return Exit.GOOD
     following = Following(lines)
     say("Following the logs of all servers; Ctrl-C ends it.")
     while True:
         for line in following.news():
-            click.echo(line, nl=False)
+            click.echo(visible(line), nl=False)
         sys.stdout.flush()
         time.sleep(POLL)
 

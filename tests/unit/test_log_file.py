@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lsp_completions import log_file
-from lsp_completions.cli.log import Following, end_of
+from lsp_completions.cli.log import Following, end_of, log
 from lsp_completions.log_file import OURS, LogFile, log_folder, logs, process_of
 
 
@@ -90,6 +90,16 @@ async def test_where_none_can_be_written_there_is_none(tmp_path: Path) -> None:
     log = await written(tmp_path, "a")
     assert log.file is None
     assert logs(tmp_path) == []
+
+
+def test_a_file_s_name_does_nothing_to_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "20260101-000000-0.log"
+    file.write_text("inline \x1b[2Ja.py: suggested\n", encoding="utf-8")
+    monkeypatch.setattr("lsp_completions.cli.log.logs", lambda: [file])
+    log(lines=9, follow=False)
+    assert capsys.readouterr().out == "inline ␛[2Ja.py: suggested\n"
 
 
 def test_following_several_logs(tmp_path: Path) -> None:
