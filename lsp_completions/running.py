@@ -34,7 +34,9 @@ def running(folder: Path | None = None) -> list[dict[str, Any]]:
     """What the running servers tell of themselves, newest first; what others left is removed."""
     found = []
     for file in servers_folder(folder).glob("*.*"):
-        pid = int(file.stem) if file.stem.isascii() and file.stem.isdecimal() else 0
+        # What is being written has its writer's number in the middle: PID.code.PID.new.
+        numbers = [each for each in file.name.split(".") if each.isascii() and each.isdecimal()]
+        pid = int(numbers[0]) if numbers else 0
         if not exists(pid):
             # Whatever it kept there besides goes as well.
             with suppress(OSError):

@@ -65,7 +65,7 @@ def exists(pid: int) -> bool:
         os.kill(pid, 0)
     except PermissionError:
         return True  # somebody else's process
-    except OSError:
+    except (OSError, OverflowError):
         return False
     return True
 

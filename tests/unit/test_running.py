@@ -71,12 +71,20 @@ def test_what_a_dead_server_left_is_removed(tmp_path: Path, gone: int) -> None:
     for name, text in (
         (f"{gone}.json", "{}"),
         (f"{gone}.code", "x = 1"),
+        (f"wants-code.{gone}.new", f"{gone}"),
+        (f"{10**20}.json", "{}"),
         (f"{os.getpid()}.json", "half of i"),
+        (f"{os.getpid()}.code.{os.getpid()}.new", "half of i"),
+        (f"wants-code.{os.getpid()}.new", "half of i"),
     ):
         (folder / name).write_text(text)
     assert running(tmp_path) == []
     # Its own is being written, perhaps.
-    assert [each.name for each in folder.iterdir()] == [f"{os.getpid()}.json"]
+    assert {each.name for each in folder.iterdir()} == {
+        f"{os.getpid()}.json",
+        f"{os.getpid()}.code.{os.getpid()}.new",
+        f"wants-code.{os.getpid()}.new",
+    }
 
 
 def test_the_newest_comes_first(tmp_path: Path) -> None:
