@@ -21,6 +21,7 @@ OURS = "lsp_completions"
 """The logger whose words are written down; libraries write down what they are given."""
 SIZE = 512 * 1024  # bytes
 SERVERS = 10  # whose files are kept
+MOST_EARLY = 200  # records; more than come in the time that a file takes to open
 FORM = "%(asctime)s.%(msecs)03d %(levelname)s %(message)s"
 DATE = "%Y-%m-%d %H:%M:%S"
 
@@ -55,6 +56,7 @@ class LogFile:
         self._folder = folder
         self._level = logging.WARNING
         self._handler: logging.Handler | None = None
+        self._early: Early | None = None
         self._listener: QueueListener | None = None
 
     def level(self, name: str) -> None:
@@ -62,9 +64,18 @@ class LogFile:
         self._level = level = logging.getLevelNamesMapping()[name.upper()]
         if self._stderr is not None:
             self._stderr.setLevel(level)
-        if self._handler is not None:
+        if self._handler is not None or self._early is not None:
             level = min(level, logging.INFO)
         logging.getLogger(OURS).setLevel(level)
+
+    def hold(self, first: str) -> None:
+        """Keep what is said from now on for the file that `begin` opens, with a `first` line."""
+        if self._handler is None and self._early is None:
+            logger = logging.getLogger(OURS)
+            self._early = Early()
+            logger.addHandler(self._early)
+            self.level(logging.getLevelName(self._level))
+            logger.info("%s", first)
 
     async def begin(self, first: str) -> None:
         """Write a file from now on, with a `first` line. Where none can be written there is none.
@@ -73,12 +84,19 @@ class LogFile:
         """
         if self._handler is not None:
             return
-        await asyncio.to_thread(self._open)
-        if self._handler is not None:
-            logger = logging.getLogger(OURS)
-            logger.addHandler(self._handler)
+        self.hold(first)
+        try:
+            await asyncio.to_thread(self._open)
+        finally:
+            logger, early = logging.getLogger(OURS), self._early
+            self._early = None
+            if early is not None:
+                logger.removeHandler(early)
+            if self._handler is not None:
+                for record in () if early is None else early.records:
+                    self._handler.handle(record)
+                logger.addHandler(self._handler)
             self.level(logging.getLevelName(self._level))
-            logger.info("%s", first)
 
     def _open(self) -> None:
         # Slow to import.
@@ -105,11 +123,27 @@ class LogFile:
         """Write what is still to be written, and no more."""
         handler, listener = self._handler, self._listener
         self._handler = self._listener = None
+        if self._early is not None:
+            logging.getLogger(OURS).removeHandler(self._early)
+            self._early = None
         if handler is not None and listener is not None:
             logging.getLogger(OURS).removeHandler(handler)
             await asyncio.to_thread(listener.stop)
             for each in listener.handlers:
                 each.close()
+
+
+class Early(logging.Handler):
+    """Keeps the first records, until there is a file for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep it."""
+        if len(self.records) < MOST_EARLY:
+            self.records.append(record)
 
 
 def _rotating(file: Path) -> "RotatingFileHandler":

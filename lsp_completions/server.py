@@ -266,10 +266,13 @@ class CompletionServer(Server):
         self.following.configure()
         self._tell_who_is_missing()
         self._tell_status(self.service.backend.problem)
+        editor = f"{self.client.name} {self.client.version}".strip() or "an editor"
+        first = f"lsp-completions {__version__} serves {editor}"
+        if self.settings.log_file:
+            self.log.hold(first)  # the first request does not wait for the file
         await self.service.get_ready()
         if self.settings.log_file:
-            editor = f"{self.client.name} {self.client.version}".strip() or "an editor"
-            await self.log.begin(f"lsp-completions {__version__} serves {editor}")
+            await self.log.begin(first)
         self.presence.changed()
         await self.disclosure.begin()
 

@@ -55,6 +55,19 @@ async def test_more_is_written_where_more_is_asked_for(tmp_path: Path) -> None:
     assert "of debugging: a" in log.file.read_text()
 
 
+async def test_what_is_said_before_there_is_a_file_is_in_it(tmp_path: Path) -> None:
+    log = LogFile(folder=tmp_path)
+    log.hold("the first line")
+    logging.getLogger(f"{OURS}.server").info("inline a.py: suggested")
+    await log.begin("the first line")
+    await log.aclose()
+    assert log.file is not None
+    assert [line.partition(" INFO ")[2] for line in log.file.read_text().splitlines()] == [
+        "the first line",
+        "inline a.py: suggested",
+    ]
+
+
 async def test_after_it_is_closed_nothing_is_written(tmp_path: Path) -> None:
     log = await written(tmp_path)
     assert log.file is not None
