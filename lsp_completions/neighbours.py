@@ -15,20 +15,13 @@ from functools import partial
 
 from lsp_completions.pipeline.context import BYTE_ORDER_MARK
 from lsp_completions.pipeline.document import Document, TextChange
-from lsp_completions.pipeline.excerpts import (
-    Chosen,
-    Index,
-    Source,
-    are_relatives,
-    choose,
-    fold,
-    index_of,
-    is_current,
-    names_before,
-    query_at,
-)
+from lsp_completions.pipeline.excerpts.choosing import Chosen, choose, is_current
+from lsp_completions.pipeline.excerpts.index import Index, index_of
+from lsp_completions.pipeline.excerpts.query import names_before, query_at
+from lsp_completions.pipeline.excerpts.ranking import Source
+from lsp_completions.pipeline.excerpts.words import fold
 from lsp_completions.pipeline.imports import Import
-from lsp_completions.pipeline.languages import Language, language_of
+from lsp_completions.pipeline.languages import Language, are_relatives, language_of
 from lsp_completions.pipeline.masking import masked
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.prompt import Excerpt

@@ -57,6 +57,11 @@ def language_of(language_id: str, path: str = "") -> Language:
     return replace(PLAIN, id=name, prose=False)
 
 
+def are_relatives(one: Language, other: Language) -> bool:
+    """Whether code in one language says something about code in the other."""
+    return one.id == other.id or any({one.id, other.id} <= family for family in _FAMILIES)
+
+
 def _language_of_path(path: str) -> Language | None:
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     # `x.d.ts`, `x.html.erb`: the last ending decides. `Dockerfile.dev`: the first part does.
@@ -404,3 +409,14 @@ _BY_NAME = {
     name: language for language, names, _ in _TABLE for name in (language.id, *names.split())
 }
 _BY_FILE = {file: language for language, _, files in _TABLE for file in files.split()}
+
+# Of which one file imports another's code, or shows how it is used.
+_FAMILIES = tuple(
+    frozenset(names.split())
+    for names in (
+        "javascript javascriptreact typescript typescriptreact vue svelte astro",
+        "c cpp objective-c objective-cpp",
+        "java kotlin groovy scala",
+        "css scss less sass",
+    )
+)

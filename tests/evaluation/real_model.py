@@ -21,7 +21,10 @@ from lsp_completions.generations import Generations
 from lsp_completions.local_model.client import Endpoint, LocalModel
 from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import Document
-from lsp_completions.pipeline.excerpts import Index, Source, choose, index_of, query_at
+from lsp_completions.pipeline.excerpts.choosing import choose
+from lsp_completions.pipeline.excerpts.index import Index, index_of
+from lsp_completions.pipeline.excerpts.query import query_at
+from lsp_completions.pipeline.excerpts.ranking import Source
 from lsp_completions.pipeline.languages import language_of
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.prompt import Excerpt

@@ -14,7 +14,10 @@ from typing import Any
 
 from lsp_completions.pipeline.context import CursorContext, Windows, context_at
 from lsp_completions.pipeline.document import Document
-from lsp_completions.pipeline.excerpts import Index, Source, choose, index_of, query_at
+from lsp_completions.pipeline.excerpts.choosing import choose
+from lsp_completions.pipeline.excerpts.index import Index, index_of
+from lsp_completions.pipeline.excerpts.query import query_at
+from lsp_completions.pipeline.excerpts.ranking import Source
 from lsp_completions.pipeline.languages import language_of
 from tests.evaluation.projects import Hole, Project
 

@@ -3,16 +3,12 @@
 import pytest
 
 from lsp_completions.pipeline.definitions import definitions_in
-from lsp_completions.pipeline.excerpts import (
-    Chosen,
-    Source,
-    are_relatives,
-    choose,
-    index_of,
-    query_at,
-)
+from lsp_completions.pipeline.excerpts.choosing import Chosen, choose
+from lsp_completions.pipeline.excerpts.index import index_of
+from lsp_completions.pipeline.excerpts.query import query_at
+from lsp_completions.pipeline.excerpts.ranking import Source
 from lsp_completions.pipeline.imports import imports_in
-from lsp_completions.pipeline.languages import language_of
+from lsp_completions.pipeline.languages import are_relatives, language_of
 from tests.support.cursor import context_of
 
 
