@@ -6,6 +6,7 @@ is its peer's business.
 
 import _thread
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -31,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 CLEAN_UP = 1.0  # seconds for everything in `on_stop`
 FLUSH = 0.3  # seconds for the last answers to leave
+SETTLED = 1.0  # seconds after which all is there that stays
 STUCK = 2.5  # seconds after which the process ends even if the loop does not come round
 
 
@@ -126,6 +128,7 @@ class LifeCycle:
         peer.send = lambda body: writer.write(frame(body))
         writer.start()
         reader.start(self._loop)
+        self._loop.call_later(SETTLED, _settle)
 
         code = await self._ending
         await self._clean_up(peer)
@@ -174,6 +177,15 @@ async def _settled(hook: Callable[[], Awaitable[object]]) -> None:
         await hook()
     except Exception as error:  # noqa: BLE001 - the others still have their turn
         _log.error("cleaning up failed: %s", trace(error))
+
+
+def _settle() -> None:
+    """Look for garbage once, and from now on only among what is new.
+
+    All modules together take 25 ms, at moments that nobody chooses.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

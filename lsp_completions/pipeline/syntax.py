@@ -52,7 +52,7 @@ def misfit(text: str, replaced: int, context: CursorContext) -> int:
     return min([MOST_FAULTS, *(faults_of(tree, start, end) for tree in trees)])
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def is_unfinished(text: str, context: CursorContext) -> bool:
     """The text ends in the middle of a statement, which what follows does not go on with.
 

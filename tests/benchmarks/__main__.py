@@ -3,9 +3,10 @@
 import argparse
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 from tests.benchmarks.run import QUICK, TOO_MUCH_DRIFT, Plan, run_now
-from tests.benchmarks.servers import KINDS
+from tests.benchmarks.servers import KINDS, peers_in
 from tests.benchmarks.table import table
 
 
@@ -22,6 +23,13 @@ def main() -> None:
         choices=[kind.name for kind in KINDS],
         help="leave the other servers out; may be given more than once",
     )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        metavar="FOLDER",
+        help="also servers of others, where npm installed them: tabby-agent, "
+        "@github/copilot-language-server",
+    )
     arguments = parser.parse_args()
 
     plan = QUICK if arguments.quick else Plan()
@@ -29,6 +37,8 @@ def main() -> None:
         plan = replace(plan, rounds=arguments.rounds)
     if arguments.only:
         plan = replace(plan, kinds=[kind for kind in KINDS if kind.name in arguments.only])
+    if arguments.peers:
+        plan = replace(plan, kinds=[*plan.kinds, *peers_in(arguments.peers.resolve())])
     report = run_now(plan, lambda line: print(line, file=sys.stderr, flush=True))
     print(table(report))
     print(

@@ -21,16 +21,21 @@ class Measure:
     title: str
     note: str = ""
     size: str = ""
+    in_bytes: bool = False
+    and_worst: bool = False
+    """The slowest of a hundred matters as well."""
 
 
 START = Measure("start", "spawn to the answer to initialize")
-MEMORY = Measure("memory", "resident, before any document")
+MEMORY = Measure("memory", "resident, before any document", in_bytes=True)
 REQUEST = Measure("key to request", "didChange and inlineCompletion written to request arriving")
 ANSWER = Measure("event to answer", "first event sent, stream held open, to answer read")
 END = Measure("end to answer", "last byte of a stream without a line end, to answer read")
 CANCEL = Measure("cancel to answer", "$/cancelRequest written to answer read")
 HANG_UP = Measure(
-    "cancel to hang-up", "$/cancelRequest and a key undone written to connection closed"
+    "cancel to hang-up",
+    "$/cancelRequest and a key undone written to connection closed",
+    and_worst=True,
 )
 
 

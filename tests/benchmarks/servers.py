@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,21 +20,48 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of server and the module that is run for it."""
+    """A kind of server and the command that is run for it.
+
+    One that `completes` asks the stand-in instance.
+    """
 
     name: str
-    module: str
+    command: tuple[str, ...]
+    completes: bool = True
 
 
-BARE = Kind("bare loop", "tests.benchmarks.floors.bare")
-PYGLS = Kind("stock pygls", "tests.benchmarks.floors.stock_pygls")
-OURS = Kind("ours", "lsp_completions")
+def _module(name: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", name)
+
+
+BARE = Kind("bare loop", _module("tests.benchmarks.floors.bare"))
+PYGLS = Kind("stock pygls", _module("tests.benchmarks.floors.stock_pygls"))
+OURS = Kind("ours", _module("lsp_completions"))
 KINDS = (BARE, PYGLS, OURS)
+
+
+PEERS = (("tabby-agent", "--lsp", "--stdio"), ("copilot-language-server", "--stdio"))
+
+
+def peers_in(folder: Path) -> list[Kind]:
+    """Other servers that npm installed there: `npm install tabby-agent` and the like.
+
+    Without an account they complete nothing.
+    """
+    programs = folder / "node_modules" / ".bin"
+    return [
+        Kind(name, (str(programs / name), *arguments), completes=False)
+        for name, *arguments in PEERS
+        if (programs / name).exists()
+    ]
+
 
 CAPABILITIES = {
     "general": {"positionEncodings": ["utf-16"]},
     "textDocument": {"synchronization": {}, "inlineCompletion": {}, "completion": {}},
 }
+
+WHO = {"name": "benchmark", "version": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +114,10 @@ class Server:
         return time.clock_gettime((~self.process.pid << 3) | 2)
 
     def resident_bytes(self) -> int | None:
-        """The memory the process holds, where the system tells it without help."""
+        """The memory the process and its children hold, where the system tells without help."""
         if not sys.platform.startswith("linux"):
             return None
-        pages = Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii").split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+        return sum(map(_resident_bytes, _family(self.process.pid)))
 
     async def stop(self) -> None:
         try:
@@ -136,9 +162,7 @@ async def running(kind: Kind, settings: Mapping[str, str]) -> AsyncIterator[Serv
     try:
         began = time.perf_counter()
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            kind.module,
+            *kind.command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=handle,
@@ -150,7 +174,13 @@ async def running(kind: Kind, settings: Mapping[str, str]) -> AsyncIterator[Serv
         os.close(handle)
     server = Server(process, Path(log))
     try:
-        params = {"processId": os.getpid(), "rootUri": None, "capabilities": CAPABILITIES}
+        params = {
+            "processId": os.getpid(),
+            "rootUri": None,
+            "capabilities": CAPABILITIES,
+            "clientInfo": WHO,
+            "initializationOptions": {"editorInfo": WHO, "editorPluginInfo": WHO},
+        }
         answer = await server.ask("initialize", params)
         server.started_in = answer.at - began
         server.write(framed({"jsonrpc": "2.0", "method": "initialized", "params": {}}))
@@ -158,6 +188,18 @@ async def running(kind: Kind, settings: Mapping[str, str]) -> AsyncIterator[Serv
     finally:
         await server.stop()
     server.log.unlink()
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text(encoding="ascii").split():
+            yield from _family(int(child))
+
+
+def _resident_bytes(pid: int) -> int:
+    pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def notification(method: str, params: object) -> bytes:

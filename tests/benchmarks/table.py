@@ -1,8 +1,8 @@
 """The report as a table: medians, and ours as a multiple of each floor."""
 
-from statistics import median
+from statistics import median, quantiles
 
-from tests.benchmarks.measures import MEMORY, Measure
+from tests.benchmarks.measures import Measure
 from tests.benchmarks.run import Report, measures_of
 from tests.benchmarks.servers import OURS
 
@@ -23,6 +23,13 @@ def table(report: Report) -> str:
             if ours:
                 row += [_ratio(values[OURS], values[kind]) for kind in floors]
             rows.append(row)
+            if measure.and_worst:
+                worst = {kind: [_p99(each)] if each else None for kind, each in values.items()}
+                row = [f"{_title(measure, clock)}, p99"]
+                row += [_shown(measure, worst[kind]) for kind in kinds]
+                if ours:
+                    row += [_ratio(worst[OURS], worst[kind]) for kind in floors]
+                rows.append(row)
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
         "  ".join(
@@ -40,11 +47,15 @@ def _title(measure: Measure, clock: str) -> str:
     return ", ".join(filter(None, [measure.title, measure.size, "CPU" if clock == "cpu" else ""]))
 
 
+def _p99(values: list[float]) -> float:
+    return quantiles(values, n=100)[98] if len(values) > 1 else values[0]
+
+
 def _shown(measure: Measure, values: list[float] | None) -> str:
     if not values:
         return "-"
     value = median(values)
-    if measure is MEMORY:
+    if measure.in_bytes:
         return f"{value / 1e6:.0f} MB"
     if value >= 1:
         return f"{value:.2f} s"
@@ -52,7 +63,7 @@ def _shown(measure: Measure, values: list[float] | None) -> str:
 
 
 def _ratio(ours: list[float] | None, floor: list[float] | None) -> str:
-    if not ours or not floor:
+    if not ours or not floor or not median(floor):
         return "-"
     ratio = median(ours) / median(floor)
     return f"{ratio:.2f}" if ratio >= 0.01 else f"1/{1 / ratio:,.0f}"

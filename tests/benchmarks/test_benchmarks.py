@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.benchmarks import measures
+from tests.benchmarks import day, measures
 from tests.benchmarks.measures import Measure
 from tests.benchmarks.run import QUICK, Report, run_now
 from tests.benchmarks.servers import BARE, OURS, PYGLS, Kind
@@ -58,6 +58,12 @@ def test_the_table_has_a_row_for_each_measure(report: Report) -> None:
     assert "ours / stock pygls" in lines[0]
     titles = {measure.title for measure in report.samples[OURS].wall}
     assert all(any(line.startswith(title) for line in lines) for title in titles)
+
+
+def test_a_day_leaves_little_behind(report: Report) -> None:
+    wall = report.samples[OURS].wall
+    if day.IDLE in wall:  # where the system tells
+        assert wall[day.EVENING][0] < 1.6 * wall[day.IDLE][0]
 
 
 def _cost(report: Report, kind: Kind, size: str) -> float:
