@@ -139,8 +139,8 @@ class Backend:
             case provider:
                 return provider
 
-    def choose(self, settings: Settings) -> str | None:
-        """Choose by the settings; returns what they leave half done, as a sentence for the user.
+    def choose(self, settings: Settings) -> ConfigurationError | None:
+        """Choose by the settings; returns what they leave half done.
 
         What is asked already goes on.
         """

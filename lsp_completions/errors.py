@@ -47,7 +47,15 @@ class InvalidParams(CompletionsError):
 
 
 class ConfigurationError(CompletionsError):
-    """The settings prevent any request; the message says what to set."""
+    """The settings prevent any request; the message says what to do.
+
+    `remedy` says all that could be done, where that is more than an editor's line for messages has
+    room for.
+    """
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 class SwitchedOff(ConfigurationError):

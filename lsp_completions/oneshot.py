@@ -193,7 +193,7 @@ async def complete_once(
         await transport.prepared()
         closing.push_async_callback(backend.aclose)
         if (missing := backend.choose(settings)) is not None:
-            report(missing)
+            report(str(missing))
         provider = await backend.provider()
         permission = Permission(gate, uri, settings.total_timeout)
         reason = await permission.decided(provider)

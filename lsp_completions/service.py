@@ -113,7 +113,7 @@ class Service:
         self.neighbours.follow(settings)
         self.transport.use(network_of(settings))
         if (missing := self.backend.choose(settings)) is not None:
-            self._notices.problem(missing)
+            self._notices.problem(str(missing))
         if self._following.is_known:
             self.backend.get_ready()
 

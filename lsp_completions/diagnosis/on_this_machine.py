@@ -72,7 +72,7 @@ def _lines(told: Sequence[Told]) -> Iterator[str]:
                 yield f"  {each.key}" + (f" = {value}" if source is not None else "") + locked
 
 
-def provider_step(settings: Settings, name: str, half_set_up: str | None) -> Step:
+def provider_step(settings: Settings, name: str, half_set_up: ConfigurationError | None) -> Step:
     """Who answers, and why."""
     source = settings.source_of("provider")
     if source is not None:
@@ -83,12 +83,11 @@ def provider_step(settings: Settings, name: str, half_set_up: str | None) -> Ste
         why = "since nothing else is set and its model is here"
     details = {"provider": name, "source": source}
     if half_set_up is not None:
-        remedy = half_set_up.removeprefix("To get suggestions from Sourcegraph, ")
-        if remedy != half_set_up:
-            remedy = remedy[:1].upper() + remedy[1:]
+        if half_set_up.remedy:
             sentence = "local, since half of what Sourcegraph needs is missing."
         else:
             sentence = "local, since nothing says who is asked at `url`."
+        remedy = half_set_up.remedy or str(half_set_up)
         return Step(name="provider", ok=False, sentence=sentence, remedy=remedy, details=details)
     return Step(name="provider", ok=True, sentence=f"{name}, {why}.", details=details)
 

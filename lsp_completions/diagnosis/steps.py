@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lsp_completions.errors import (
     CompletionsError,
+    ConfigurationError,
     Interrupted,
     NoCredential,
     ProviderError,
@@ -50,6 +51,8 @@ def not_yet(name: str, sentence: str, more: str = "") -> Step:
 def failed(name: str, error: CompletionsError, **details: object) -> Step:
     """A step that ended with an error."""
     sentence, remedy = parted(str(error))
+    if isinstance(error, ConfigurationError) and error.remedy:
+        remedy = error.remedy
     if remedy == "Is it running?":
         remedy += " Start it, or check its address."
     if name != "completion":
@@ -69,9 +72,6 @@ def parted(message: str) -> tuple[str, str]:
 
     The first sentence says what is wrong, up to a semicolon if there is one outside of brackets.
     """
-    # A list of things to do stands behind a colon.
-    if found := re.match(r"(No completions[^:]*): (.+)", message):
-        return f"{found[1]}.", _as_sentence(found[2])
     depth = 0
     for at, character in enumerate(message):
         if character in "()":

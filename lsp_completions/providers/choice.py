@@ -12,6 +12,7 @@ from lsp_completions.providers.mistral import Mistral
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.providers.wire import host_of
 from lsp_completions.settings import Api, Settings
 
 # Numbers, as `localhost` may be tried at `::1` first, where neither of them listens.
@@ -19,13 +20,15 @@ LLAMA_CPP_URL = "http://127.0.0.1:8080"
 OLLAMA_URL = "http://127.0.0.1:11434"
 MISTRAL_URL = "https://api.mistral.ai"
 
+# Editors show a message in a line or two, and the next key may wipe it away: this is the gist, and
+# `lsp-completions check` has room for the rest.
+LOG_IN = "Run `lsp-completions login`; `lsp-completions check` names other ways."
 INSTALL = "run `lsp-completions model install`"
-DESKTOP = "An editor started from a desktop may lack the variables your shell sets."
-NO_PROVIDER = (
-    "No completions yet: {connect}; or " + INSTALL + " for a small model on this machine; or name "
-    "your own model server in `provider` and `url`. " + DESKTOP
+OTHERS = (
+    f"; or {INSTALL} for a small model on this machine; or name your own model server in "
+    "`provider` and `url`"
 )
-LOGIN = "`lsp-completions login`"
+DESKTOP = "An editor started from a desktop may lack the variables your shell sets."
 TWO_CREDENTIALS = (
     "There are both an access token and a header Authorization for your Sourcegraph instance, and "
     "only one of them can be meant. Remove the token or the header."
@@ -34,7 +37,6 @@ NO_KIND = (
     "`url` and `apiKey` are for a model server of your own: set `provider` to `llama.cpp`, "
     "`ollama`, `openai` or `mistral` as well."
 )
-NO_INSTANCE = "No completions from Sourcegraph: {connect}. " + DESKTOP
 NO_LOCAL_MODEL = (
     "The embedded model cannot run: it needs the extra `local` of lsp-completions, and a model: "
     + INSTALL
@@ -53,7 +55,7 @@ def provider_for(settings: Settings, *, local_available: bool) -> Provider | Loc
         case None if local_available:
             return _local(settings)
         case None:
-            raise ConfigurationError(NO_PROVIDER.format(connect=_connect(settings)))
+            raise _unconnected(settings, "No completions yet", others=OTHERS)
         case Api.SOURCEGRAPH:
             return _sourcegraph(settings)
         case Api.LOCAL if not local_available:
@@ -70,20 +72,20 @@ def provider_for(settings: Settings, *, local_available: bool) -> Provider | Loc
             return _mistral(settings)
 
 
-def half_set_up(settings: Settings) -> str | None:
-    """What is still missing of a provider that somebody began to set up, as a sentence."""
+def half_set_up(settings: Settings) -> ConfigurationError | None:
+    """What is still missing of a provider that somebody began to set up."""
     if settings.provider is not None:
         return None
     if (settings.endpoint is not None) is not has_credential(settings):
-        return f"To get suggestions from Sourcegraph, {_connect(settings)}. {DESKTOP}"
+        return _unconnected(settings, "The small model answers")
     if settings.endpoint is None and (settings.url or settings.api_key) is not None:
-        return NO_KIND
+        return ConfigurationError(NO_KIND)
     return None
 
 
 def _sourcegraph(settings: Settings) -> Sourcegraph:
     if settings.endpoint is None or not has_credential(settings):
-        raise ConfigurationError(NO_INSTANCE.format(connect=_connect(settings)))
+        raise _unconnected(settings, "No completions from Sourcegraph")
     if settings.auth_command is None and has_authorization(settings) and token_for(settings):
         raise ConfigurationError(TWO_CREDENTIALS)
     return Sourcegraph(
@@ -123,17 +125,24 @@ def token_for(settings: Settings) -> Secret | None:
     return settings.access_token
 
 
-def _connect(settings: Settings) -> str:
-    """What is missing to reach a Sourcegraph instance, as something to do."""
+def _unconnected(settings: Settings, so_far: str, *, others: str = "") -> ConfigurationError:
+    """What is missing to reach a Sourcegraph instance, and what can be done; `others` is more."""
     wanted = {
         "SRC_ENDPOINT": ("endpoint", settings.endpoint is not None),
         "SRC_ACCESS_TOKEN": ("accessToken", has_credential(settings)),
     }
     missing = {variable: key for variable, (key, is_there) in wanted.items() if not is_there}
-    return (
-        f"run {LOGIN}, or set {' and '.join(missing)} for your Sourcegraph instance, in the "
-        f"environment or as {' and '.join(missing.values())} in lsp-completions/config.toml"
+    match list(missing.values()):
+        case ["accessToken"] if settings.endpoint is not None:
+            so_far += f": there is no access token for {host_of(settings.endpoint)}"
+        case ["endpoint"]:
+            so_far += ": an access token is set, but no `endpoint`"
+    remedy = (
+        f"Run `lsp-completions login`, or set {' and '.join(missing)} for your Sourcegraph "
+        f"instance, in the environment or as {' and '.join(missing.values())} in "
+        f"lsp-completions/config.toml{others}. {DESKTOP}"
     )
+    return ConfigurationError(f"{so_far}. {LOG_IN}", remedy=remedy)
 
 
 def _local(settings: Settings) -> Local:

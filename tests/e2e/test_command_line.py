@@ -267,7 +267,7 @@ UNREACHABLE = "http://127.0.0.1:1"
             {"SRC_ENDPOINT": None},
             ["--provider", "sourcegraph"],
             "ConfigurationError",
-            "SRC_ENDPOINT",
+            "no `endpoint`",
             id="nobody named",
         ),
         pytest.param(

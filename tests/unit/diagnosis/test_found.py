@@ -21,7 +21,7 @@ from lsp_completions.diagnosis.on_the_way import (
     proxy_step,
 )
 from lsp_completions.diagnosis.on_this_machine import provider_step, settings_step, sharing_step
-from lsp_completions.errors import ProviderError, RateLimited, Unreachable
+from lsp_completions.errors import ConfigurationError, ProviderError, RateLimited, Unreachable
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, SkipReason, Suggested
@@ -99,14 +99,14 @@ def test_what_is_wrong_with_them_comes_first() -> None:
         pytest.param(
             {"url": "http://a"},
             Api.LOCAL,
-            "`url` is for a server.",
+            ConfigurationError("`url` is for a server."),
             False,
             "local, since nothing says who is asked at `url`.",
         ),
     ],
 )
 def test_who_answers(
-    said: dict[str, Any], name: str, half: str | None, ok: bool, sentence: str
+    said: dict[str, Any], name: str, half: ConfigurationError | None, ok: bool, sentence: str
 ) -> None:
     step = provider_step(resolve([("here", said)])[0], name, half)
     assert (step.ok, step.sentence) == (ok, sentence)

@@ -18,12 +18,6 @@ from lsp_completions.diagnosis.steps import failed, parted
         pytest.param("Before 5.6, all.", "Before 5.6, all.", "", id="a number"),
         pytest.param("See e.g. this.", "See e.g. this.", "", id="a short word"),
         pytest.param("Gone. `x` tells.", "Gone.", "`x` tells.", id="a name"),
-        pytest.param(
-            "No completions yet: run x, or y; or z.",
-            "No completions yet.",
-            "Run x, or y; or z.",
-            id="a list of things to do",
-        ),
         pytest.param("", "", "", id="nothing"),
         pytest.param("a) b; c", "a) b; c", "", id="a bracket too many"),
     ],
@@ -45,3 +39,9 @@ def test_whatever_is_wrong_something_can_be_done(kind: type[errors.CompletionsEr
     assert (step.ok, step.sentence) == (False, "It is gone.")
     assert step.remedy.endswith(".")
     assert step.details == {"error": kind.__name__, "more": 3}
+
+
+def test_what_a_message_has_no_room_for_is_a_remedy() -> None:
+    error = errors.ConfigurationError("It is gone. Look.", remedy="Look here, or there.")
+    step = failed("x", error)
+    assert (step.sentence, step.remedy) == ("It is gone.", "Look here, or there.")

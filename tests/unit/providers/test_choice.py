@@ -1,11 +1,12 @@
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.kinds import Secret
 from lsp_completions.providers.base import Provider
-from lsp_completions.providers.choice import provider_for
+from lsp_completions.providers.choice import half_set_up, provider_for
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.local import Local
 from lsp_completions.providers.mistral import Mistral
@@ -44,13 +45,18 @@ def test_which_provider_answers(raw: dict[str, str], local: bool, kind: type) ->
     assert provider.name == raw.get("provider", provider.name)
 
 
+LOG_IN = ["`lsp-completions login`", "`lsp-completions check`"]
+MOST = 160  # characters of a message; editors show it in a line or two
+
+
 @pytest.mark.parametrize(
-    ("raw", "parts"),
+    ("raw", "parts", "remedy"),
     [
         pytest.param(
             {},
+            ["No completions yet. Run ", *LOG_IN],
             [
-                "set SRC_ENDPOINT and SRC_ACCESS_TOKEN",
+                "Run `lsp-completions login`, or set SRC_ENDPOINT and SRC_ACCESS_TOKEN",
                 "endpoint and accessToken in lsp-completions/config.toml",
                 "`lsp-completions model install`",
                 "`provider`",
@@ -59,29 +65,87 @@ def test_which_provider_answers(raw: dict[str, str], local: bool, kind: type) ->
             id="nothing is set",
         ),
         pytest.param(
-            {"endpoint": "sg.example"},
+            {"endpoint": "https://sourcegraph.company.example:3443/code"},
+            ["no access token for sourcegraph.company.example:3443. ", *LOG_IN],
             ["set SRC_ACCESS_TOKEN for", "as accessToken in", "model install"],
             id="no token",
         ),
         pytest.param(
+            {"accessToken": "x"},
+            ["no `endpoint`", *LOG_IN],
+            ["set SRC_ENDPOINT for", "model install"],
+            id="no endpoint",
+        ),
+        pytest.param(
             {"provider": "sourcegraph", "accessToken": "x"},
+            ["from Sourcegraph", "no `endpoint`", *LOG_IN],
             ["set SRC_ENDPOINT for", "started from a desktop"],
             id="Sourcegraph without an endpoint",
         ),
         pytest.param(
+            {"provider": "sourcegraph"},
+            ["from Sourcegraph. Run", *LOG_IN],
+            ["set SRC_ENDPOINT and SRC_ACCESS_TOKEN for"],
+            id="Sourcegraph, and nothing else",
+        ),
+        pytest.param(
+            {**ACCOUNT, "headers": {"Authorization": "x"}},
+            ["both an access token and a header", "Remove"],
+            [],
+            id="two credentials",
+        ),
+        pytest.param(
             {"provider": "local", **ACCOUNT},
             ["`local`", "`lsp-completions model install`", "`modelPath`"],
+            [],
             id="no embedded model",
         ),
-        pytest.param({"provider": "ollama"}, ["`model`", "ollama list"], id="Ollama, no model"),
-        pytest.param({"provider": "openai"}, ["`url`"], id="OpenAI's API, but where"),
-        pytest.param({"provider": "mistral"}, ["`apiKey`"], id="Mistral without a key"),
+        pytest.param({"provider": "ollama"}, ["`model`", "ollama list"], [], id="Ollama, no model"),
+        pytest.param({"provider": "openai"}, ["`url`"], [], id="OpenAI's API, but where"),
+        pytest.param({"provider": "mistral"}, ["`apiKey`"], [], id="Mistral without a key"),
     ],
 )
-def test_what_is_missing(raw: dict[str, str], parts: list[str]) -> None:
+def test_what_is_missing(raw: dict[str, Any], parts: list[str], remedy: list[str]) -> None:
     with pytest.raises(ConfigurationError) as raised:
         chosen(raw)
-    assert not [part for part in parts if part not in str(raised.value)], raised.value
+    message = str(raised.value)
+    assert not [part for part in parts if part not in message], message
+    assert not [part for part in remedy if part not in raised.value.remedy], raised.value.remedy
+    assert bool(raised.value.remedy) is bool(remedy)
+    assert len(message) <= MOST
+
+
+@pytest.mark.parametrize(
+    ("raw", "part", "remedy"),
+    [
+        pytest.param({}, None, "", id="nothing was begun"),
+        pytest.param(ACCOUNT, None, "", id="an account"),
+        pytest.param({"provider": "local", "endpoint": "sg.example"}, None, "", id="it was chosen"),
+        pytest.param(
+            {"endpoint": "https://sg.example"},
+            "The small model answers: there is no access token for sg.example. ",
+            "set SRC_ACCESS_TOKEN",
+            id="no token",
+        ),
+        pytest.param(
+            {"accessToken": "x"},
+            "answers: an access token is set",
+            "set SRC_ENDPOINT",
+            id="a token",
+        ),
+        pytest.param(OWN, "set `provider` to `llama.cpp`", "", id="a server of which kind"),
+    ],
+)
+def test_what_is_half_set_up(raw: dict[str, str], part: str | None, remedy: str) -> None:
+    settings, _ = resolve([("here", raw)])
+    half = half_set_up(settings)
+    if part is None:
+        assert half is None
+        return
+    assert half is not None
+    assert part in str(half)
+    assert remedy in half.remedy
+    assert len(str(half)) <= MOST
 
 
 @pytest.mark.parametrize(
