@@ -1,7 +1,8 @@
 """Code, shown to the user of this machine while they ask for it, and kept nowhere else.
 
-`lsp-completions inspect --with-code` leaves a wish in the folder where servers tell of themselves.
-As long as it is there, and the process that left it, each server keeps the code of its last
+`lsp-completions inspect --with-code` leaves a wish in the folder where servers tell of themselves,
+and holds a lock on it. The system lets go of that however the process ends, so a wish that nobody
+holds is one of a dead process. As long as one is held, each server keeps the code of its last
 requests in a file beside it, which only the user can read.
 """
 
@@ -9,42 +10,55 @@ import asyncio
 import json
 import logging
 import os
+import secrets
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsp_completions.pipeline.outcome import Outcome
-from lsp_completions.running import servers_folder
-from lsp_completions.stdio import exists
+from lsp_completions.private import is_ours, write_private
+from lsp_completions.running import make_servers_folder, servers_folder
 from lsp_completions.trail import Trail
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 logger = logging.getLogger(__name__)
 
-WISH = "wants-code"
+WISH = ".wish"
 KEPT = 40  # requests, of some 10 kB each
-EVERY = 0.5  # seconds between two writes at the least
+EVERY = 0.5  # seconds between two writes, and between two looks at whether somebody asks still
+LOCK_WAIT = 5.0  # seconds; a server that looks at a new wish holds it for a moment
 
 
 class Wish:
     """The side that looks."""
 
     def __init__(self, folder: Path | None = None) -> None:
+        self._given = folder
         self._folder = servers_folder(folder)
-        self._file = self._folder / WISH
+        # The process comes first: `running` removes what a dead one left.
+        self._file = self._folder / f"{os.getpid()}.{secrets.token_hex(4)}{WISH}"
+        self._lock: FileLock | None = None
 
     def begin(self) -> None:
-        """Ask for code from now on."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(self._file, str(os.getpid()))
+        """Ask for code from now on. Raises `OSError`."""
+        from filelock import FileLock
+
+        make_servers_folder(self._given)
+        self._lock = FileLock(self._file, mode=0o600)
+        self._lock.acquire(timeout=LOCK_WAIT)
 
     def end(self) -> None:
-        """Ask for no more, and leave none behind."""
-        if _wished_by(self._file) == os.getpid():
+        """Ask for no more, and leave none behind that nobody else asks for."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
             with suppress(OSError):
-                self._file.unlink()
-            _remove_all(self._folder)
+                self._file.unlink(missing_ok=True)
+            _remove_what_nobody_asks_for(self._folder)
 
     def code_of(self, pid: int, number: int) -> Mapping[str, Any] | None:
         """The code of a request; `None` where the server has none."""
@@ -63,27 +77,24 @@ class Disclosure:
         self._given = folder
         self._folder: Path | None = None
         self._kept: deque[tuple[int, dict[str, Any]]] = deque(maxlen=KEPT)
+        self._is_new = False
+        """There is more to write than is written."""
         self._due: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._closed = False
 
     async def begin(self) -> None:
         """Find out where wishes are left; before that there is none."""
-        self._folder = await asyncio.to_thread(servers_folder, self._given)
+        self._folder = await asyncio.to_thread(_tidied, self._given)
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody asks for code: a `stat`."""
-        # Not Path.exists: before Python 3.14 it raises in a folder of somebody else's.
-        folder = self._folder
-        return folder is not None and os.path.exists(folder / WISH) and not self._closed  # noqa: PTH110
+        """Whether somebody asks for code, or was killed while asking: a look into a folder."""
+        return self._folder is not None and not self._closed and bool(_wishes(self._folder))
 
     def note(self, number: int, trail: Trail, outcome: Outcome) -> None:
         """An outcome is there; `number` is that of its entry in the journal."""
         if not self.is_wanted:
-            if self._kept:
-                self._kept.clear()
-                self._write_soon()
             return
         # Much to import, for what hardly anybody asks for.
         from lsp_completions.stages import stages
@@ -92,6 +103,7 @@ class Disclosure:
             self._kept.append((number, stages(trail, outcome)))
         except Exception as error:  # noqa: BLE001 - who only looks on breaks no completion
             logger.error("the code of a request cannot be shown: %s", type(error).__name__)
+        self._is_new = True
         self._write_soon()
 
     def _write_soon(self) -> None:
@@ -103,23 +115,40 @@ class Disclosure:
         if self._writing is not None and not self._writing.done():
             self._write_soon()  # a slow disk
             return
-        work = asyncio.to_thread(self._written, dict(self._kept))
-        self._writing = asyncio.create_task(work, name="disclosure")
+        self._writing = asyncio.create_task(self._write(), name="disclosure")
 
-    def _written(self, kept: Mapping[int, Mapping[str, Any]]) -> None:
+    async def _write(self) -> None:
+        kept = dict(self._kept) if self._is_new else None
+        self._is_new = False
+        try:
+            is_asked = await asyncio.to_thread(self._written, kept)
+        except OSError:
+            # A full disk; or, on Windows, somebody is reading it.
+            is_asked = self._is_new = True
+        if not is_asked and not self._is_new:
+            self._kept.clear()
+        if self._kept:
+            self._write_soon()
+
+    def _written(self, kept: Mapping[int, Mapping[str, Any]] | None) -> bool:
+        """Write what is new; whether anybody asks for it. Where nobody does, nothing stays."""
         if self._folder is None:
-            return
-        file = self._folder / f"{os.getpid()}.code"
-        with suppress(OSError):
-            wish = self._folder / WISH
-            by = _wished_by(wish)
-            if by and exists(by) and kept:
-                _write(file, json.dumps(kept))
-                return
-            # Who asked was killed, perhaps.
-            if by and not exists(by):
-                wish.unlink(missing_ok=True)
-            file.unlink(missing_ok=True)
+            return False
+        if kept is not None and anybody_asks(self._folder):
+            write_private(self._file(self._folder), json.dumps(kept, ensure_ascii=False))
+        # Who asked may be gone by now, after a look for what to remove.
+        if anybody_asks(self._folder):
+            return True
+        self._remove()
+        return False
+
+    def _remove(self) -> None:
+        if self._folder is not None:
+            with suppress(OSError):
+                self._file(self._folder).unlink(missing_ok=True)
+
+    def _file(self, folder: Path) -> Path:
+        return folder / f"{os.getpid()}.code"
 
     async def aclose(self) -> None:
         """Leave nothing behind."""
@@ -128,30 +157,51 @@ class Disclosure:
             self._due.cancel()
         if self._writing is not None:
             await asyncio.wait([self._writing])
-            await asyncio.to_thread(self._written, {})
+            await asyncio.to_thread(self._remove)
 
 
-def _wished_by(file: Path) -> int:
-    """The process that asks for code; 0 for none."""
+def anybody_asks(folder: Path) -> bool:
+    """Whether a process that lives asks for code; a wish of a dead one is removed. Blocks."""
+    return is_ours(folder) and any(_is_held(folder / name) for name in _wishes(folder))
+
+
+def _wishes(folder: Path) -> list[str]:
+    # Not Path.iterdir: it makes a path of each name, and this is on the way of a completion.
     try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return 0
-    return int(text) if text.isascii() and text.isdecimal() else 0
+        return [name for name in os.listdir(folder) if name.endswith(WISH)]  # noqa: PTH208
+    except OSError:
+        return []
 
 
-def _write(file: Path, text: str) -> None:
-    """Write a file, whole or not at all, for nobody else to read."""
-    new = file.with_name(f"{file.name}.{os.getpid()}.new")
-    with suppress(FileNotFoundError):
-        new.unlink()
-    number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(number, "w", encoding="utf-8", errors="replace") as opened:
-        opened.write(text)
-    new.replace(file)
+def _is_held(wish: Path) -> bool:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(wish, mode=0o600)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    with suppress(OSError):
+        wish.unlink(missing_ok=True)
+    lock.release()
+    return False
 
 
-def _remove_all(folder: Path) -> None:
+def _tidied(given: Path | None) -> Path | None:
+    """The folder, without what processes left there that were killed; `None` for none of ours."""
+    try:
+        folder = make_servers_folder(given)
+    except OSError:
+        return None
+    _remove_what_nobody_asks_for(folder)
+    return folder
+
+
+def _remove_what_nobody_asks_for(folder: Path) -> None:
+    if anybody_asks(folder):
+        return
     for pattern in ("*.code", "*.code.*.new"):
         for file in folder.glob(pattern):
             with suppress(OSError):

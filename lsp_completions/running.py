@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lsp_completions import __version__
+from lsp_completions.private import is_ours, make_private, write_private
 from lsp_completions.stdio import exists
 
 EVERY = 1.0  # seconds between two writes at the least
@@ -30,10 +31,21 @@ def servers_folder(folder: Path | None = None) -> Path:
     return folder / "servers"
 
 
+def make_servers_folder(folder: Path | None = None) -> Path:
+    """The same, for nobody else to read or write. Raises `OSError`, also where it is not ours."""
+    where = servers_folder(folder)
+    for each in (where.parent, where):
+        make_private(each)
+    return where
+
+
 def running(folder: Path | None = None) -> list[dict[str, Any]]:
     """What the running servers tell of themselves, newest first; what others left is removed."""
-    found = []
-    for file in servers_folder(folder).glob("*.*"):
+    found: list[dict[str, Any]] = []
+    where = servers_folder(folder)
+    if not (is_ours(where.parent) and is_ours(where)):
+        return found
+    for file in where.glob("*.*"):
         # What is being written has its writer's number in the middle: PID.code.PID.new.
         numbers = [each for each in file.name.split(".") if each.isascii() and each.isdecimal()]
         pid = int(numbers[0]) if numbers else 0
@@ -92,14 +104,8 @@ class Presence:
         )
         try:
             if self._file is None:
-                folder = servers_folder(self._folder)
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._file = folder / f"{os.getpid()}.json"
-            new = self._file.with_suffix(".new")
-            number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(number, "w", encoding="utf-8", errors="replace") as opened:
-                opened.write(text)
-            new.replace(self._file)
+                self._file = make_servers_folder(self._folder) / f"{os.getpid()}.json"
+            write_private(self._file, text)
         except OSError:
             # Nobody is told then, which harms nobody. On Windows somebody may be reading it.
             pass
@@ -112,9 +118,9 @@ class Presence:
         if self._writing is not None:
             await asyncio.wait([self._writing])
         if self._file is not None:
-            await asyncio.to_thread(self._remove, self._file)
+            await asyncio.to_thread(_remove, self._file)
 
-    def _remove(self, file: Path) -> None:
-        for each in (file, file.with_suffix(".new")):
-            with suppress(OSError):
-                each.unlink(missing_ok=True)
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):
+        file.unlink(missing_ok=True)

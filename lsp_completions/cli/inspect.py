@@ -2,12 +2,18 @@
 
 import importlib.util
 import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import click
 
+from lsp_completions.cli.asked_to_end import ending_in_order
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from lsp_completions.disclosure import Wish
 
 DAYS = 30
 NO_EXTRA = (
@@ -32,17 +38,21 @@ def inspect(*, with_code: bool) -> Exit:
         statistics=_statistics,
         code_of=None if wish is None else wish.code_of,
     )
-    if wish is not None:
-        try:
-            wish.begin()
-        except OSError as error:
-            raise ConfigurationError(
-                f"No code can be asked for: {error.strerror or error}."
-            ) from None
-        say("The page shows code: prompts, and what models say. It is kept as long as this runs.")
-    say("Open this address in a browser of this machine; Ctrl-C ends it.")
-    serve(sources, tell=click.echo, ended=lambda: None if wish is None else wish.end())
+    with ending_in_order(), ExitStack() as at_the_end:
+        if wish is not None:
+            at_the_end.callback(wish.end)
+            _begin(wish)
+        say("Open this address in a browser of this machine; Ctrl-C ends it.")
+        serve(sources, tell=click.echo)
     return Exit.GOOD
+
+
+def _begin(wish: "Wish") -> None:
+    try:
+        wish.begin()
+    except OSError as error:
+        raise ConfigurationError(f"No code can be asked for: {error.strerror or error}.") from None
+    say("The page shows code: prompts, and what models say. It is kept as long as this runs.")
 
 
 def _statistics() -> dict[str, object]:

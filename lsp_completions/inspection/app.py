@@ -57,10 +57,8 @@ class Sources:
     code_of: Callable[[int, int], Told | None] | None = None
 
 
-def app(
-    sources: Sources, *, key: str, port: int, ended: Callable[[], None] = lambda: None
-) -> ASGIApp:
-    """The page, for those who know the key. `ended` is called in the end."""
+def app(sources: Sources, *, key: str, port: int) -> ASGIApp:
+    """The page, for those who know the key."""
     live = Live(sources.servers)
 
     @contextlib.asynccontextmanager
@@ -71,25 +69,24 @@ def app(
         finally:
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
-            await asyncio.to_thread(ended)
 
     async def events(_: Request) -> Response:
         return StreamingResponse(live.events(), media_type="text/event-stream")
 
     async def statistics(_: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(sources.statistics))
+        return Json(await asyncio.to_thread(sources.statistics))
 
     async def about(_: Request) -> Response:
-        return JSONResponse({"code": sources.code_of is not None})
+        return Json({"code": sources.code_of is not None})
 
     async def code(request: Request) -> Response:
         if sources.code_of is None:
-            return JSONResponse({"message": NO_CODE}, status_code=403)
+            return Json({"message": NO_CODE}, status_code=403)
         pid, number = request.path_params["pid"], request.path_params["number"]
         found = await asyncio.to_thread(sources.code_of, pid, number)
         if found is None:
-            return JSONResponse({"message": CODE_GONE}, status_code=404)
-        return JSONResponse(found)
+            return Json({"message": CODE_GONE}, status_code=404)
+        return Json(found)
 
     routes = [
         Route("/events", events),
@@ -186,7 +183,7 @@ class Live:
                     page.put_nowait(news)
             await asyncio.sleep(LOOKS)
 
-    async def events(self) -> AsyncGenerator[str, None]:
+    async def events(self) -> AsyncGenerator[bytes, None]:
         """Server-sent events: first all that is known, then what is new."""
         news: asyncio.Queue[Told] = asyncio.Queue()
         self._pages.add(news)
@@ -197,12 +194,20 @@ class Live:
                     async with asyncio.timeout(QUIET):
                         told = await news.get()
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    yield b": still here\n\n"
                 else:
                     yield _event("news", told)
         finally:
             self._pages.discard(news)
 
 
-def _event(name: str, told: Told) -> str:
-    return f"event: {name}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n"
+class Json(JSONResponse):
+    """Of anything that a server may tell."""
+
+    def render(self, content: object) -> bytes:
+        """As bytes, with a question mark where half of a surrogate pair stands."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _event(name: str, told: Told) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), Json(told).body)

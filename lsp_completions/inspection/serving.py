@@ -12,16 +12,14 @@ LOOPBACK = "127.0.0.1"
 LAST_WORDS = 1  # second for answers that go on for ever
 
 
-def serve(
-    sources: Sources, *, tell: Callable[[str], None], ended: Callable[[], None] = lambda: None
-) -> None:
+def serve(sources: Sources, *, tell: Callable[[str], None]) -> None:
     """Serve until the process is asked to end. `tell` is given the address once it answers."""
     key = secrets.token_urlsafe(32)
     with socket.socket() as listening:
         listening.bind((LOOPBACK, 0))
         port = listening.getsockname()[1]
         config = uvicorn.Config(
-            app(sources, key=key, port=port, ended=ended),
+            app(sources, key=key, port=port),
             log_config=None,
             log_level="critical",
             access_log=False,  # the key is in every address

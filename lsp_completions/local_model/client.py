@@ -10,7 +10,6 @@ import hmac
 import os
 import platform
 import secrets
-import stat
 import subprocess
 import sys
 import threading
@@ -29,6 +28,7 @@ from lsp_completions.kinds import Secret, quoted
 from lsp_completions.local_model import files as model_files
 from lsp_completions.local_model.process import Address, Exit
 from lsp_completions.pipeline.templates import FimTokens
+from lsp_completions.private import make_private
 
 START = 120.0  # seconds; a large model comes from a cold disk
 ANSWER = 5.0  # seconds; a process that is alive answers within milliseconds
@@ -179,7 +179,7 @@ class Place:
     def of(model: Path, folder: Path | None = None) -> "Place":
         """The place for a model. Raises an error where others could get at it."""
         folder = folder or runtime_folder()
-        _make_private(folder)
+        make_private(folder)
         file = model.resolve().stat()
         # A file that was replaced is another model, and a folder may be shared by machines.
         what = (model.resolve(), file.st_size, file.st_mtime_ns, __version__, platform.node())
@@ -309,17 +309,6 @@ def _state_folder() -> Path:
     import platformdirs
 
     return platformdirs.user_state_path("lsp-completions", appauthor=False)
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder that nobody else can read or write."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if os.name == "posix":
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise LocalModelFailed(f"{folder} is not a folder of yours. Remove it.")
-        if stat.S_IMODE(found.st_mode) != 0o700:
-            folder.chmod(0o700)
 
 
 def _open_log(file: Path) -> BufferedWriter:

@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +33,17 @@ def editor(home: Home) -> Iterator[Editor]:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inspection]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where nobody's servers tell of themselves."""
+    folder = tmp_path_factory.mktemp("home") / "lsp-completions" / "servers"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Iterator[Inspection]:
     """A page of nobody's requests."""
-    home = Home(tmp_path_factory.mktemp("home"))
+    home = Home(folder.parents[1])
     home.env["XDG_RUNTIME_DIR"] = str(home.folder)
     with running_inspection(home) as running:
         yield running
@@ -121,15 +131,62 @@ def test_code_is_shown_only_where_it_was_asked_for(home: Home, editor: Editor) -
     assert not [each for each in files_of(home) if CODE.encode() in each.read_bytes()]
 
 
-def test_code_is_kept_no_longer_than_whoever_asked_lives(home: Home) -> None:
-    env = {name: home.env[name] for name in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
-    for editor in running_editor(NEOVIM, env):
-        with running_inspection(home, "--with-code") as page:
-            code_of(page, editor)
-            page.process.kill()
-            page.process.wait()
-        assert [each for each in files_of(home) if CODE.encode() in each.read_bytes()]
-    assert not [each for each in files_of(home) if CODE.encode() in each.read_bytes()]
+def holds_code(home: Home) -> bool:
+    for each in files_of(home):
+        with suppress(OSError):  # removed just now
+            if CODE.encode() in each.read_bytes():
+                return True
+    return False
+
+
+def wishes(home: Home) -> list[Path]:
+    return [each for each in files_of(home) if each.suffix == ".wish"]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)  # a thread of the server removes it, and tells nobody
+
+
+def test_code_is_kept_no_longer_than_whoever_asked_lives(home: Home, editor: Editor) -> None:
+    with running_inspection(home, "--with-code") as page:
+        code_of(page, editor)
+        assert holds_code(home)
+        page.process.kill()
+        page.process.wait()
+        # Though the editor asks for nothing any more.
+        until(lambda: not holds_code(home) and not wishes(home))
+
+
+def test_of_two_pages_each_has_code_until_its_own_end(home: Home, editor: Editor) -> None:
+    with running_inspection(home, "--with-code") as second:
+        with running_inspection(home, "--with-code") as first:
+            code_of(first, editor)
+        assert holds_code(home)
+        assert CODE in code_of(second, editor)["prompt"]
+    assert not holds_code(home)
+    completes(editor)
+    assert not holds_code(home)
+    assert not wishes(home)
+
+
+SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] if os.name == "posix" else ["SIGTERM"]
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_whatever_ends_it_no_code_stays(home: Home, editor: Editor, name: str) -> None:
+    number = getattr(signal, name)
+    with running_inspection(home, "--with-code") as page:
+        code_of(page, editor)
+        page.process.send_signal(number)
+        code = page.process.wait(30)
+        if os.name == "posix":
+            assert code == 128 + number
+            assert not holds_code(home)
+            assert not wishes(home)
+        until(lambda: not holds_code(home) and not wishes(home))
 
 
 @pytest.mark.parametrize(
@@ -175,6 +232,22 @@ def test_nobody_is_told_the_key_twice(home: Home) -> None:
         assert first.root != second.root
         assert len(first.root) > 40
         assert second.ask(root=first.root).status == 403
+
+
+def test_half_of_a_surrogate_pair_breaks_no_answer(page: Inspection, folder: Path) -> None:
+    """Whatever is in the files: a server of another version may have written them."""
+    outcome = {"number": 1, "path": "\ud800.py"}
+    told = {"outcomes": [outcome], "editor": "\udfff"}
+    (folder / f"{os.getpid()}.json").write_text(json.dumps(told))
+    (request,) = seen(page, 1)
+    assert request["path"] == "?.py"
+
+
+def test_code_with_half_of_a_surrogate_pair_is_shown(home: Home) -> None:
+    with running_inspection(home, "--with-code") as page:
+        folder = home.folder / "lsp-completions" / "servers"
+        (folder / f"{os.getpid()}.code").write_text(json.dumps({1: {"prompt": "a\ud800"}}))
+        assert page.ask(f"code/{os.getpid()}/1").json == {"prompt": "a?"}
 
 
 def test_the_page_asks_for_nothing_elsewhere(page: Inspection) -> None:
