@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.support import picture, second_server
 from tests.support.at_work import command, wait_until_gone
 from tests.support.neovim import own_folders
 from tests.support.sourcegraph import TOKEN, Answer, StandIn, running_stand_in
-from tests.support.terminal import Terminal, running_in_terminal
+from tests.support.terminal import Terminal, TerminalError, running_in_terminal
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "emacs"
 GHOST = 0xB3B3B3  # the face `shadow` on a dark terminal
@@ -48,7 +48,7 @@ OF_THE_TESTS = r"""
 
 ;; How far things are, in the mode line.
 (defvar tests-answered 0)
-(add-hook 'post-command-hook #'force-mode-line-update)
+(add-hook 'post-command-hook (lambda () (force-mode-line-update t)))
 (advice-add 'lsp-completions--answered :after (lambda (&rest _) (cl-incf tests-answered)))
 (defvar tests-mode-line mode-line-format)
 (defun tests-plain-mode-line ()
@@ -182,7 +182,7 @@ class EmacsDriver:
             lambda: f"completions:\n{label}" in self.screen() or self._said("tick") != before,
         )
         if self._said("tick") == before:
-            self._press("\x1b[1;3B")  # M-<down>
+            self._choose()
             self._change(f"{META}\r")
         self.emacs.wait_for("no menu", lambda: self._said("menu") == "no")
 
@@ -259,9 +259,23 @@ class EmacsDriver:
         self.emacs.wait_for("a change", lambda: self._said("tick") not in ("0", before))
 
     def _said(self, what: str) -> str:
-        """What the mode line says."""
-        found = re.search(rf"^-- .* {what}=(\S+)", self.screen(), re.MULTILINE)
+        """What the mode line says, not that of a menu's window."""
+        found = re.search(rf"^-- (?!\*Completions).* {what}=(\S+)", self.screen(), re.MULTILINE)
         return found[1] if found else "0"
+
+    def _choose(self) -> None:
+        """Go to the menu's first entry; again, if Emacs drew the menu anew meanwhile."""
+
+        def at_an_entry() -> bool:
+            found = re.search(r"^-- \*Completions\*.* at=(\S+)", self.screen(), re.MULTILINE)
+            return found is not None and found[1] != "1,0"
+
+        for _ in range(3):
+            self._press("\x1b[1;3B")  # M-<down>
+            with suppress(TerminalError):
+                self.emacs.wait_for("an entry", at_an_entry, timeout=5)
+                return
+        raise TerminalError(f"no entry could be chosen; the screen:\n{self.screen()}")
 
     def _messages(self) -> list[str]:
         file = self.folder / "messages"
