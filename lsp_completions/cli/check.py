@@ -4,9 +4,7 @@ import json
 import locale
 import os
 import re
-import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +15,8 @@ import click
 from lsp_completions import __version__
 from lsp_completions.cli import impatient
 from lsp_completions.cli.exits import Exit
-from lsp_completions.cli.screen import can_draw, visible
+from lsp_completions.cli.screen import can_draw
+from lsp_completions.cli.words import wrapped
 from lsp_completions.configuration import config_file
 from lsp_completions.configuration.in_force import put_in_force
 from lsp_completions.configuration.places import Places
@@ -25,7 +24,6 @@ from lsp_completions.diagnosis.examination import Subject, examine
 from lsp_completions.diagnosis.steps import Step
 from lsp_completions.errors import InvalidParams
 
-NARROWEST, WIDEST = 40, 100  # columns; longer lines are hard to read
 ALL_GOOD = (
     "All of this is right. If nothing shows all the same, `lsp-completions status` tells whether "
     "your editor has started its server, and `lsp-completions why` what came of its requests. What "
@@ -105,11 +103,6 @@ class Page:
         self._stream = stream
         self._colours = can_draw(stream, environment)
         self._marks = MARKS if shows_ticks(environment) else PLAIN_MARKS
-        self._width = (
-            min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST) - 1
-            if stream.isatty()
-            else None
-        )
         home = environment.get("HOME") or environment.get("USERPROFILE")
         self._home = home.rstrip("/\\") or None if home else None
         self._held: list[Step] = []
@@ -155,21 +148,9 @@ class Page:
 
     def _line(self, text: str, indent: str = "", *, first: str = "", mark: object = "") -> None:
         """Write a line, which begins with a mark where one is named."""
-        text = visible(text)
         if self._home is not None:
             text = re.sub(rf"(?<![\w/\\]){re.escape(self._home)}(?=[/\\])", "~", text)
-        if self._width is None:
-            text = first + text
-        else:
-            text = textwrap.fill(
-                text,
-                self._width,
-                initial_indent=first,
-                subsequent_indent=indent,
-                # What is too long for a line is a path or an address, to be copied as a whole.
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+        text = wrapped(text, first=first, indent=indent, stream=self._stream)
         if self._colours and mark in COLOURS:
             plain = self._marks[mark]
             text = f"\x1b[{COLOURS[mark]}m{plain}\x1b[0m{text[len(plain) :]}"

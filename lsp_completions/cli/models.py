@@ -1,9 +1,6 @@
 """`lsp-completions models`: the models that can be chosen of whoever answers."""
 
 import json
-import shutil
-import sys
-import textwrap
 from pathlib import Path
 
 import click
@@ -11,7 +8,7 @@ import click
 from lsp_completions.cli import impatient
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
-from lsp_completions.cli.screen import visible
+from lsp_completions.cli.words import wrapped
 from lsp_completions.configuration import config_file
 from lsp_completions.configuration.in_force import put_in_force
 from lsp_completions.configuration.places import Places
@@ -50,8 +47,8 @@ def _show(*, as_json: bool) -> Exit:
     width = max((len(each.name) for each in listed), default=0)
     for each in listed:
         mark = "*" if each.in_use else " "
-        line = visible(f"{mark} {each.name:{width}}  {_about(each)}".rstrip())
-        click.echo(_folded(line, " " * min(width + 4, 24)) if sys.stdout.isatty() else line)
+        line = f"{mark} {each.name:{width}}  {_about(each)}".rstrip()
+        click.echo(wrapped(line, indent=" " * min(width + 4, 24)))
     if not listed:
         say(f"{provider} lists no models.")
     elif any(each.in_use for each in listed):
@@ -59,14 +56,6 @@ def _show(*, as_json: bool) -> Exit:
     else:
         say("None of them is in use. The setting `model` names one.")
     return Exit.GOOD
-
-
-def _folded(line: str, indent: str) -> str:
-    """A line as a terminal shows it, with no word broken at the edge."""
-    columns = max(shutil.get_terminal_size().columns - 1, 40)
-    return textwrap.fill(
-        line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
 
 
 def _about(listed: Listed) -> str:

@@ -12,7 +12,7 @@ import click
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import visible
-from lsp_completions.cli.words import ago, clock, columns, padded, short, size, wrapped
+from lsp_completions.cli.words import WIDEST, ago, clock, columns, padded, short, size, wrapped
 from lsp_completions.explanation import HELP, PASSED
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.running import running
@@ -61,8 +61,10 @@ def about(server: Told, now: float) -> list[str]:
     editor = f"{server.get('editor') or 'An editor'} {server.get('editorVersion') or ''}".strip()
     memory = server.get("memory")
     much = f", {size(memory)} of memory" if isinstance(memory, int) else ""
-    lines = [f"{editor}, process {server['pid']}, started {ago(server.get('started'), now)}{much}"]
-    lines += [wrapped(short(str(each)), first="  in ") for each in server.get("workspace") or ()]
+    about = f"{editor}, process {server['pid']}, started {ago(server.get('started'), now)}{much}"
+    lines = [wrapped(about, indent="  ")]
+    # A path is copied as a whole.
+    lines += [f"  in {short(str(each))}" for each in server.get("workspace") or ()]
     told = server.get("status")
     told = told if isinstance(told, dict) else {}
     who = _who(told)
@@ -169,7 +171,9 @@ def newest(servers: Sequence[Told], *, everything: bool) -> list[dict[str, Any]]
 
 def table(outcomes: Sequence[Told]) -> list[str]:
     """The outcomes as a person reads them, one or some lines for each."""
-    place = min(max(len(_place(each)) for each in outcomes), max(columns() // 3, 16))
+    place = min(
+        max(len(_place(each)) for each in outcomes), max((columns(sys.stdout) or WIDEST) // 3, 16)
+    )
     place = max(place, len("where"))
     lines = [f"{'when':8}  {'ms':>6}  {padded('where', place)}  what"]
     for each in outcomes:

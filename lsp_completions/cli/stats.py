@@ -51,7 +51,8 @@ def stats(days: int, *, as_json: bool) -> Exit:
         page = Page(width=width, plain=not shows_ticks(os.environ))
         sys.stdout.write("\n".join(page.lines(summary, days)) + "\n")
         if sys.stdout.isatty():
-            say(f"\nCounted on this machine and told nobody, in {file}, for {KEPT_DAYS} days.")
+            click.echo(err=True)
+            say(f"Counted on this machine and told nobody, in {file}, for {KEPT_DAYS} days.")
     return Exit.GOOD
 
 

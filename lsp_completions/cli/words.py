@@ -1,20 +1,28 @@
-"""Small words for tables: paths, moments and sizes, as short as a person still understands them."""
+"""Lines as wide as a terminal; and paths, moments and sizes, as short as a person understands."""
 
 import os
 import re
-import shutil
+import sys
 import textwrap
 import time
+from typing import TextIO
 
 from lsp_completions.cli.screen import visible, width_of
 from lsp_completions.providers.retry_after import in_words
 
-WIDEST = 100  # columns; longer lines are hard to read
+NARROWEST, WIDEST = 20, 100  # columns; longer lines are hard to read
+USUAL = 80  # columns; some terminals do not know their size
 
 
-def columns() -> int:
-    """How wide a line may be."""
-    return min(max(shutil.get_terminal_size().columns, 40), WIDEST) - 1
+def columns(stream: TextIO) -> int | None:
+    """How wide a line may be on a terminal, `None` where it goes into a pipe or a file."""
+    if not stream.isatty():
+        return None
+    try:
+        width = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        width = 0
+    return min(max(width or USUAL, NARROWEST), WIDEST) - 1
 
 
 def short(path: str) -> str:
@@ -41,13 +49,24 @@ def padded(text: str, width: int) -> str:
     return text + " " * (width - sum(map(width_of, text)))
 
 
-def wrapped(text: str, *, first: str = "", indent: str = "") -> str:
-    """A sentence on as many lines as it needs."""
+def wrapped(
+    text: str, *, first: str = "", indent: str | None = None, stream: TextIO | None = None
+) -> str:
+    """A sentence on as many lines as it needs on a terminal, with no word broken at the edge.
+
+    It is for standard output, unless for another `stream`. The lines after the first one begin
+    with `indent`, by default as many blanks as `first` is long.
+    """
+    text = visible(text)
+    width = columns(sys.stdout if stream is None else stream)
+    if width is None:
+        return first + text
     return textwrap.fill(
-        visible(text),
-        columns(),
+        text,
+        width,
         initial_indent=first,
-        subsequent_indent=indent or " " * len(first),
+        subsequent_indent=" " * len(first) if indent is None else indent,
+        # What is too long for a line is a path or an address, to be copied as a whole.
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -6,7 +6,6 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import trustme
 
 from lsp_completions.local_model.files import is_available
 from tests.e2e.test_machine_file import WITH_MACHINE_FILE
-from tests.support.home import TIMEOUT, USER, Home, user
+from tests.support.home import COMMAND, TIMEOUT, USER, Home, user
 from tests.support.model_servers import (
     LlamaCppServer,
     MistralServer,
@@ -54,6 +53,7 @@ from tests.support.sourcegraph.pages import (
     model,
     models,
 )
+from tests.support.terminal import written_in_terminal
 
 PAGES = {**NEW, USER: user()}
 NO_NAME = Reply(status=404, body="404 page not found\n")
@@ -784,35 +784,14 @@ def test_plain_marks(person: User, env: dict[str, str]) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of Unix")
 def test_on_a_terminal_it_fits_and_shows_what_is_wrong_in_colour(person: User) -> None:
-    import fcntl
-    import pty
-    import struct
-    import termios
-
     person.connect("https://no-such-host.invalid")
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 60, 0, 0))
-    env = {**person.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
-    del env["COLUMNS"]
-    with ExitStack() as closing:
-        shown = closing.enter_context(open(ours, "rb", buffering=0))  # noqa: PTH123 - a number
-        process = subprocess.Popen(
-            [sys.executable, "-m", "lsp_completions", "check"],
-            cwd=person.project,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-        )
-        with open(theirs, "wb", buffering=0):  # noqa: PTH123 - closes it
-            pass
-        written = b""
-        try:
-            while part := shown.read(65536):
-                written += part
-        except OSError:
-            pass  # the other side is gone
-        assert process.wait(TIMEOUT) == 3
+    code, written = written_in_terminal(
+        [*COMMAND, "check"],
+        folder=person.project,
+        environment={**person.env, "LC_ALL": "C.UTF-8"},
+        size=(60, 40),
+    )
+    assert code == 3
     screen = pyte.Screen(60, 60)
     pyte.ByteStream(screen).feed(written)
     lines = [line.rstrip() for line in screen.display]

@@ -111,7 +111,6 @@ def test_looking_on_from_a_terminal(user: User) -> None:
         assert f"Neovim 0.12.0, process {client.process.pid}, started" in ran.stdout
         assert f"  in ~/{NAME}\n" in ran.stdout
         assert "No suggestions come" in ran.stdout
-        assert max(map(len, ran.stdout.splitlines())) < 80
         (told,) = json.loads(user.run("status", "--json").stdout)["servers"]
         assert told["status"]["state"] == "error"
         assert told["memory"] > 10_000_000

@@ -4,6 +4,7 @@ The terminal is a pair of pseudo terminals, so this is for Unix only; what the p
 a grid of cells, the same as Neovim's.
 """
 
+import io
 import os
 import select
 import signal
@@ -11,7 +12,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, TypeVar
@@ -54,6 +55,13 @@ class _Answering(pyte.Screen):
         """`CSI ? n` asks about colour schemes and the like; that is not answered either."""
         if not kwargs.get("private"):
             super().report_device_status(mode)
+
+
+class Tty(io.StringIO):
+    """A stream that says it is a terminal, and does not know its size, as some do."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 class Terminal:
@@ -156,13 +164,7 @@ def running_in_terminal(
 
     On leaving it is gone whatever state it was in; what it started has to notice by itself.
     """
-    import fcntl
-    import pty
-    import termios
-
-    master, slave = pty.openpty()
-    columns, lines = size
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    master, slave = _opened(size)
     process = subprocess.Popen(
         command,
         stdin=slave,
@@ -183,6 +185,43 @@ def running_in_terminal(
             terminal.kill()
         reader.join(10)
         os.close(master)
+
+
+def written_in_terminal(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    size: tuple[int, int] = (80, 24),
+) -> tuple[int, bytes]:
+    """The exit code of a command that asks nothing, and what it writes to its terminal."""
+    master, slave = _opened(size)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=slave,
+        stderr=slave,
+        cwd=folder,
+        env={**environment, "TERM": "xterm"},
+    )
+    os.close(slave)
+    written = b""
+    with open(master, "rb", buffering=0) as shown, suppress(OSError):  # noqa: PTH123 - a number
+        while part := shown.read(1 << 16):
+            written += part
+    return process.wait(60), written
+
+
+def _opened(size: tuple[int, int]) -> tuple[int, int]:
+    """Both ends of a terminal."""
+    import fcntl
+    import pty
+    import termios
+
+    master, slave = pty.openpty()
+    columns, lines = size
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    return master, slave
 
 
 def _style(cell: pyte.screens.Char) -> Style:

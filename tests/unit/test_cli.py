@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from lsp_completions import __version__
 from lsp_completions.cli import as_editors_start_it, commands, main
 from lsp_completions.cli.screen import DIM, Screen, can_draw, laid_out, visible
+from lsp_completions.cli.words import wrapped
 from lsp_completions.errors import InvalidParams, LocalModelFailed
 from lsp_completions.local_model.files import ModelFile
 from lsp_completions.oneshot import Place, cursor_at
+from tests.support.terminal import Tty
 
 # ---- how editors start it
 
@@ -457,3 +459,36 @@ def test_nothing_is_imported_in_vain(arguments: list[str], unwanted: str) -> Non
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
+
+
+# ---- lines
+
+ADDRESS = "https://sourcegraph.example.com/" + "a-path/" * 20
+
+
+@pytest.mark.parametrize(
+    ("size", "widest"),
+    [
+        pytest.param(0, 79, id="a terminal that does not know"),
+        pytest.param(40, 39, id="a narrow one"),
+        pytest.param(5, 19, id="one for no sentence"),
+        pytest.param(300, 99, id="a wide one"),
+    ],
+)
+def test_sentences_fit_a_terminal(monkeypatch: pytest.MonkeyPatch, size: int, widest: int) -> None:
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((size, 24)))
+    monkeypatch.setattr(Tty, "fileno", lambda _: 1)
+    # Of another terminal, or of this one before somebody pulled at its edge.
+    monkeypatch.setenv("COLUMNS", "7")
+    text = f"{'word ' * 60}{ADDRESS} {'word ' * 60}".strip()
+    lines = wrapped(text, first="- ", stream=Tty()).splitlines()
+    assert lines.count(f"  {ADDRESS}") == 1
+    lines.remove(f"  {ADDRESS}")
+    assert widest - 5 < max(map(len, lines)) <= widest
+    assert lines[0].startswith("- word")
+    assert all(line.startswith("  word") for line in lines[1:])
+
+
+def test_a_pipe_gets_each_sentence_in_a_line() -> None:
+    text = "word " * 60
+    assert wrapped(text, first="- ", stream=io.StringIO()) == f"- {text}"

@@ -1,5 +1,6 @@
 """What the commands that look on print, and what a report leaves out."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from lsp_completions.cli.report import Neutral, servers, settings_in_force
 from lsp_completions.cli.servers import about, memory_of, newest, table, what
 from lsp_completions.settings import resolve
+from tests.support.terminal import Tty
 
 SETTINGS, _ = resolve(
     [
@@ -110,7 +112,7 @@ def outcome(at: float, reason: str | None = None, **other: Any) -> dict[str, Any
 
 
 def test_the_table_has_a_line_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "stdout", Tty())
     lines = "\n".join(
         table(
             [
@@ -164,8 +166,28 @@ def test_a_server_that_has_just_started_is_shown() -> None:
     ]
 
 
-def test_what_a_server_has_to_say_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
+def test_a_server_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Tty())
+    folder = "/home/ada/some of her projects/" + "long/" * 20
+    lines = about(
+        {
+            "pid": 1234567,
+            "editor": "Visual Studio Code - Insiders",
+            "editorVersion": "1.109.0-insider",
+            "memory": 45_600_000,
+            "workspace": [folder],
+            "status": {"state": "error", "message": "No way. " * 20, "provider": "x"},
+            "log": folder,
+        },
+        12.0,
+    )
+    shown = "\n".join(lines).splitlines()
+    paths = [line for line in shown if "long/long" in line]
+    assert paths == [f"  in {folder}", f"  log {folder}"]
+    assert max(len(line) for line in shown if line not in paths) < 80
+
+
+def test_what_a_server_has_to_say_is_said_once() -> None:
     message = "The model had nothing to add."
     lines = about(
         {
