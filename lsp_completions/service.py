@@ -72,7 +72,7 @@ class Service:
         self._ended = ended
         self._introduced = False
 
-        self.transport = transport or Transport(report=notices.problem)
+        self.transport = transport or Transport(report=notices.problem, spares=True)
         self.sites = Sites(self.transport.events)
         self.filters = ContextFilters(self.transport.events, version=self._version)
         self.gate = Gate(self.filters, kept_back=self.end_for)

@@ -42,7 +42,8 @@ class Transport:
     """Exchanges with providers over one set of connections; belongs to one event loop.
 
     `report` is given a sentence for each thing in the environment that cannot be used, such as
-    an unreadable proxy or certificate file.
+    an unreadable proxy or certificate file. With `spares` a connection more than is used is open
+    while a stream runs, for the next request of somebody who leaves streams as he types.
     """
 
     def __init__(
@@ -51,10 +52,12 @@ class Transport:
         max_connections: int = 10,  # an editor has one or two in flight; streams may outlive it
         network: Network = Network(),  # noqa: B008 - frozen
         report: Callable[[str], None] = log.warning,
+        spares: bool = False,
     ) -> None:
         self._max_connections = max_connections
         self._network = network
         self._report = report
+        self._spares = spares
         self._connections: asyncio.Future[Connections] | None = None
         self._exchanges: set[Exchange] = set()
         self._retiring: set[asyncio.Task[None]] = set()
@@ -153,7 +156,12 @@ class Transport:
         await asyncio.to_thread(_import_what_speaks_http)
         from lsp_completions.transport.connections import Connections
 
-        return Connections(limit=self._max_connections, report=self._report, network=network)
+        return Connections(
+            limit=self._max_connections,
+            report=self._report,
+            network=network,
+            spares=self._spares,
+        )
 
 
 def _import_what_speaks_http() -> None:

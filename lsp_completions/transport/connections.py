@@ -8,48 +8,42 @@ import asyncio
 import http.cookiejar
 import logging
 import ssl
+from collections.abc import Callable
 from functools import cached_property
 
 import httpcore
 import httpx
 
-from lsp_completions.errors import CompletionsError
 from lsp_completions.proxy_address import ProxyAddress
 from lsp_completions.transport.certificates import Trust, load_trust
 from lsp_completions.transport.dialers import Dialer, Socks, Tunnel, UnixSocket
 from lsp_completions.transport.network import Network, Report
 from lsp_completions.transport.proxies import Proxies, Proxy, find_proxies
-from lsp_completions.transport.spares import open_spare
-
-log = logging.getLogger(__name__)
-
+from lsp_completions.transport.spares import Spares, open_spare
 
 # Seconds; just under the minute after which common proxies drop an idle connection.
 _KEPT = 55.0
-# What may go wrong on the way to a host: httpcore's errors, and what it lets pass, and ours.
-_TROUBLE = (
-    httpcore.NetworkError,
-    httpcore.TimeoutException,
-    OSError,
-    UnicodeError,
-    ExceptionGroup,
-    CompletionsError,
-)
 
 
 class Connections:
     """The one client and its pools; belongs to the event loop it is first used in."""
 
-    def __init__(self, *, limit: int, report: Report, network: Network = Network()) -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        *,
+        limit: int,
+        report: Report,
+        network: Network = Network(),  # noqa: B008 - frozen
+        spares: bool = False,
+    ) -> None:
         self.report = report
+        self.spares = Spares(self.pool_for) if spares else None
         self._limit = limit
         self._network = network
         self._pools: dict[tuple[ProxyAddress | None, bool], ReapingPool] = {}
         self._ways: dict[tuple[str, str, int | None], Proxy | None] = {}
         self._trust: asyncio.Future[Trust] | None = None
         self._warned: set[str] = set()
-        self._ahead: asyncio.Task[None] | None = None
-        self._closed = False
 
     @cached_property
     def client(self) -> httpx.AsyncClient:
@@ -116,31 +110,10 @@ class Connections:
         """All pools in use, for tests and reports."""
         return list(self._pools.values())
 
-    def open_ahead(self, url: httpx.URL, *, timeout: float) -> None:
-        """Have a connection ready for the next request, as one to the same host had to be closed.
-
-        One at a time, only where it takes long, and without a request: a host sees a handshake.
-        """
-        if url.scheme == "https" and self._ahead is None and not self._closed:
-            self._ahead = asyncio.create_task(self._open_ahead(url, timeout), name="ahead")
-            self._ahead.add_done_callback(self._opened_ahead)
-
-    async def _open_ahead(self, url: httpx.URL, timeout: float) -> None:
-        try:
-            pool = await self.pool_for(url)
-            await pool.open_spare(url, timeout)
-        except _TROUBLE as error:
-            log.debug("No connection was opened ahead (%s).", type(error).__name__)
-
-    def _opened_ahead(self, _: asyncio.Task[None]) -> None:
-        self._ahead = None
-
     async def aclose(self) -> None:
         """Close everything."""
-        self._closed = True
-        if self._ahead is not None:
-            self._ahead.cancel()
-            await asyncio.wait([self._ahead])
+        if self.spares is not None:
+            await self.spares.aclose()
         if "client" in self.__dict__:
             await self.client.aclose()
 
@@ -223,33 +196,44 @@ class ReapingPool(httpcore.AsyncConnectionPool):
             self._connections.remove(connection)
         await self._close_connections(idle)
 
-    async def open_spare(self, url: httpx.URL, timeout: float) -> None:
-        """Add a connection that waits for a request, unless there is one or no room."""
-        scheme, host = url.raw_scheme, url.raw_host
-        origin = httpcore.Origin(scheme, host, url.port or 443)
+    def has_idle(self, origin: httpcore.Origin) -> bool:
+        """Whether a connection to `origin` waits for a request."""
+        return any(
+            connection.can_handle_request(origin)
+            and connection.is_idle()
+            and not connection.has_expired()
+            for connection in self._connections
+        )
+
+    async def open_spare(
+        self, origin: httpcore.Origin, *, timeout: float, refused: Callable[[], None]
+    ) -> None:
+        """Add a connection that waits for a request, unless there is no room.
+
+        `refused` is called when the host closes it at once.
+        """
         connection = self.create_connection(origin)
         if self._ssl_context is None or not isinstance(connection, httpcore.AsyncHTTPConnection):
             return
-        if self._needs_no_spare(origin):
+        if self._is_full:
             return
-        opened = await open_spare(
+        await open_spare(
             connection,
             origin=origin,
             backend=self._network_backend,
             context=self._ssl_context,
             keepalive_expiry=_KEPT,
             timeout=timeout,
+            refused=refused,
         )
-        if opened and self._needs_no_spare(origin):
+        if self._is_full:
             await connection.aclose()
-        elif opened:
+        else:
             self._connections.append(connection)
 
-    def _needs_no_spare(self, origin: httpcore.Origin) -> bool:
-        return len(self._connections) >= self._max_connections or any(
-            connection.is_idle() and connection.can_handle_request(origin)
-            for connection in self._connections
-        )
+    @property
+    def _is_full(self) -> bool:
+        return len(self._connections) >= self._max_connections
 
     def _unclaimed(self) -> list[httpcore.AsyncConnectionInterface]:
         claimed = [request.connection for request in self._requests]
@@ -264,6 +248,8 @@ class _Routes(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         pool = await self._connections.pool_for(request.url)
+        if self._connections.spares is not None:
+            await self._connections.spares.nearly_ready(request.url, pool)
         return await OverPool(pool).handle_async_request(request)
 
     async def aclose(self) -> None:

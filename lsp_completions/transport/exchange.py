@@ -147,8 +147,7 @@ class Exchange:
                 await self._connections.drop_idle()
             elif isinstance(self._end, Interrupted) and self._stage is not _Stage.WAITING:
                 # What is typed next is asked soon.
-                url = httpx.URL(self._request.url)
-                self._connections.open_ahead(url, timeout=self._timeouts.connect)
+                self._have_a_spare()
         except Exception as error:  # noqa: BLE001 - raised where the events are read
             self._end = error
         finally:
@@ -218,7 +217,13 @@ class Exchange:
         auth = httpx.Auth() if "authorization" in request.headers else httpx.USE_CLIENT_DEFAULT
         response = await self._connections.client.send(request, stream=True, auth=auth)
         try:
+            if response.status_code == 408 and not self._connected:
+                # The server's word that a kept connection has waited long enough has crossed our
+                # request (RFC 9110, 15.5.9).
+                raise httpx.RemoteProtocolError("It had timed out.")
             self._stage = _Stage.ANSWERED
+            if response.is_success and self._request.stream:
+                self._have_a_spare()
             await self._read(response)
         finally:
             await response.aclose()
@@ -235,10 +240,19 @@ class Exchange:
                 await self._socket.aclose()
             case "http11.send_request_headers.started":
                 self._stage = _Stage.SENT
+            case "http11.send_request_body.complete" if not self._connected:
+                # On a kept connection, so this host is one that answers.
+                if self._request.stream:
+                    self._have_a_spare()
             case "http11.response_closed.started":
                 self._closing = True
             case _:
                 pass
+
+    def _have_a_spare(self) -> None:
+        if self._connections.spares is not None:
+            url = httpx.URL(self._request.url)
+            self._connections.spares.want(url, timeout=self._timeouts.connect)
 
     async def _read(self, response: httpx.Response) -> None:
         if response.status_code == 407:

@@ -58,7 +58,7 @@ def running(port: int = 0) -> Iterator[Backend]:
         # Who came as the door was being closed is let in first.
         for _ in range(5):
             loop.run_until_complete(asyncio.sleep(0))
-            for writer in list(backend._writers):
+            for writer in list(backend.writers.values()):
                 writer.transport.abort()
         for task in asyncio.all_tasks(loop):
             task.cancel()

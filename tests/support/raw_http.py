@@ -64,7 +64,8 @@ class RawServer:
         self._host = host
         self._name = name or (f"[{host}]" if ":" in host else host)
         self._ssl = ssl_context
-        self._writers: set[asyncio.StreamWriter] = set()
+        self.writers: dict[int, asyncio.StreamWriter] = {}
+        """The connections that are open, by their numbers."""
 
     @property
     def url(self) -> str:
@@ -81,7 +82,7 @@ class RawServer:
 
     async def close_connections(self) -> None:
         """End the connections that are open, as a server does with idle ones."""
-        for writer in list(self._writers):
+        for writer in list(self.writers.values()):
             writer.close()
         await self.until(lambda: self.open == 0)
 
@@ -92,14 +93,14 @@ class RawServer:
 
     async def __aexit__(self, *exc: object) -> None:
         self._server.close()
-        for writer in list(self._writers):
+        for writer in list(self.writers.values()):
             writer.transport.abort()
         await self.until(lambda: self.open == 0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         number = self.connections
-        self._writers.add(writer)
+        self.writers[number] = writer
         await self._note(opened=1)
         try:
             while await self._answer(number, reader, writer):
@@ -108,7 +109,7 @@ class RawServer:
             pass  # the client hung up
         finally:
             writer.transport.abort()
-            self._writers.discard(writer)
+            del self.writers[number]
             await self._note(opened=-1)
 
     async def _answer(

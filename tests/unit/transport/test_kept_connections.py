@@ -2,12 +2,12 @@
 
 import asyncio
 from contextlib import aclosing
-from typing import Any
 
 import pytest
 
 from lsp_completions.errors import (
     Interrupted,
+    Refused,
     TimedOut,
 )
 from lsp_completions.transport import exchange
@@ -24,7 +24,10 @@ from tests.support.asking import (
     read_from,
     texts,
 )
-from tests.support.raw_http import CLOSE, HOLD, RESET, RawServer, Reply, chunked, head, sse
+from tests.support.raw_http import CLOSE, HOLD, RESET, RawServer, Reply, chunked, head, sse, whole
+
+# The word of a server that has waited long enough, which crosses the next request.
+WAITED: Reply = [*whole(b"", status="408 Request Timeout"), CLOSE]
 
 
 async def test_connection_is_kept_after_the_last_event() -> None:
@@ -84,24 +87,28 @@ class TestKeptConnections:
             assert len(await read(transport, ask(server.url))) == 2
             assert [request.connection for request in server.requests] == [1, 2]
 
-    @pytest.mark.parametrize("death", [CLOSE, RESET])
-    async def test_closed_as_it_is_used_again(self, death: Any) -> None:
+    @pytest.mark.parametrize("death", [[CLOSE], [RESET], WAITED])
+    async def test_closed_as_it_is_used_again(self, death: Reply) -> None:
         good = sse(ONE, DONE)
-        async with RawServer(good, [death], good) as server, opened() as transport:
+        async with RawServer(good, death, good) as server, opened() as transport:
             await read(transport, ask(server.url))
             assert len(await read(transport, ask(server.url))) == 2
             assert [request.connection for request in server.requests] == [1, 1, 2]
 
-    async def test_tried_again_once_only(self) -> None:
-        async with RawServer(sse(ONE, DONE), [CLOSE]) as server, opened() as transport:
+    @pytest.mark.parametrize(("death", "error"), [([CLOSE], Interrupted), (WAITED, Refused)])
+    async def test_tried_again_once_only(self, death: Reply, error: type[Exception]) -> None:
+        async with RawServer(sse(ONE, DONE), death) as server, opened() as transport:
             await read(transport, ask(server.url))
-            with pytest.raises(Interrupted):
+            with pytest.raises(error):
                 await read(transport, ask(server.url))
             assert [request.connection for request in server.requests] == [1, 1, 2]
 
-    async def test_new_connection_is_not_tried_again(self) -> None:
-        async with RawServer([CLOSE]) as server, opened() as transport:
-            with pytest.raises(Interrupted):
+    @pytest.mark.parametrize(("death", "error"), [([CLOSE], Interrupted), (WAITED, Refused)])
+    async def test_new_connection_is_not_tried_again(
+        self, death: Reply, error: type[Exception]
+    ) -> None:
+        async with RawServer(death) as server, opened() as transport:
+            with pytest.raises(error):
                 await read(transport, ask(server.url))
             assert len(server.requests) == 1
 

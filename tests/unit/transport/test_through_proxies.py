@@ -367,7 +367,7 @@ class TestLeaving:
         """Nothing is lost, here or at the proxy."""
         async with (
             instance_behind(kind) as (server, proxy),
-            opened(network=by(proxy), max_connections=1) as transport,
+            opened(network=by(proxy), max_connections=1, spares=True) as transport,
         ):
             await read(transport, ask(TLS))
             server.replies = [[*sse()[:1], chunked(ONE, end=False), HOLD]]
