@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from lsp_completions.pipeline.anchor import Typed, anchor_at, around, typed_since
-from lsp_completions.pipeline.document import Document, Position, TextChange, apply_changes
+from lsp_completions.pipeline.document import Document, TextChange, apply_changes
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
 from lsp_completions.pipeline.positions import PositionEncoding, units_at
@@ -132,79 +131,6 @@ class Turns:
         closed = document_key(uri)
         for key in [key for key in self._newest if key[0] == closed]:
             self._newest.pop(key).take_away(reason)
-
-
-class Typing:
-    """The last key, to tell a menu that opens by itself from one asked for by hand.
-
-    Editors that open menus by themselves send the same trigger kind for both; the one that comes by
-    itself comes right after a single character, at its end.
-    """
-
-    AT_ONCE = 0.15  # seconds; editors ask within 50 ms of a key, a second key takes longer
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._last: tuple[str, Position, float] | None = None
-
-    def changed(self, uri: str, changes: Sequence[TextChange], encoding: PositionEncoding) -> None:
-        """Note what was changed."""
-        self._last = None
-        if len(changes) == 1 and (where := changes[0].range) and where.start == where.end:
-            text = changes[0].text
-            if len(text) == 1 and text.isprintable():
-                units = where.start.character + units_at(text, 1, encoding)
-                after = Position(where.start.line, units)
-                self._last = document_key(uri), after, self._clock()
-
-    def just_typed(self, uri: str, position: Position) -> bool:
-        """Whether the cursor stands right after a character typed this moment."""
-        if self._last is None:
-            return False
-        key, after, when = self._last
-        return (key, after) == (document_key(uri), position) and (
-            self._clock() - when < self.AT_ONCE
-        )
-
-
-class Insistence:
-    """Questions at one place soon after each other, to tell who asks by hand.
-
-    Helix asks wherever insert mode begins, and says of it what it says of a question by hand.
-    """
-
-    TIMES = 3  # one came by itself where a key was typed, one where insert mode began again
-    SOON = 2.0  # seconds
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._place: tuple[str, Position] | None = None
-        self._times: list[float] = []
-
-    def asked(self, uri: str, position: Position) -> bool:
-        """Note a question; whether the user insists on it."""
-        place, now = (document_key(uri), position), self._clock()
-        if place != self._place or now - self._times[-1] > self.SOON:
-            self._times.clear()
-        self._place = place
-        self._times.append(now)
-        return len(self._times) >= self.TIMES
-
-
-class TriggerKinds:
-    """The kinds that the editor gives its requests for ghost text, to tell which are by hand.
-
-    Since LSP 3.18 those by hand have kind 1 and automatic ones kind 2; older clients say 0 and 1.
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[int] = set()
-
-    def is_by_hand(self, kind: int | None) -> bool:
-        """Whether a request of this kind may be by hand; 1 may be, unless 0 was seen."""
-        if kind is not None:
-            self._seen.add(kind)
-        return kind == 0 or (kind == 1 and 0 not in self._seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ STAGES = [
     "service.Service._open_stream",
     "service.Service.request",
     "service.Service.why_not",
-    "session.Typing.changed",
+    "server.by_hand.Typing.changed",
     "Sourcegraph.chunk",
     "Sourcegraph.request",
     "Transport.events",

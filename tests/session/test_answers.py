@@ -1,6 +1,5 @@
 """What the server makes of an outcome, whatever has happened since."""
 
-from lsp_completions.convert import read_inline_completion
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Suggested
@@ -12,16 +11,13 @@ URI = "file:///w/a.py"
 async def test_a_key_that_crosses_the_answer_tears_no_range() -> None:
     server = CompletionServer()
     asked = Document.open(URI, "python", 1, "x = \n")
-    query = read_inline_completion(
-        {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 4}}
-    )
 
     async def work() -> tuple[Outcome, int]:
         server.did_open(Document.open(URI, "python", 2, "# one\nx = \n"))
         edit = Edit(start=4, end=4, new_text="call()")
         return Suggested(document=asked, edits=(edit,)), 1
 
-    answer = await server._inline_answer(query, work)
+    answer = await server._inline_answer(work)
     assert answer is not None
     (item,) = answer.items
     assert item.range is not None

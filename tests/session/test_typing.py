@@ -2,7 +2,7 @@ import pytest
 
 from lsp_completions.pipeline.document import Position, Range, TextChange
 from lsp_completions.pipeline.positions import PositionEncoding
-from lsp_completions.session import Insistence, TriggerKinds, Typing
+from lsp_completions.server.by_hand import Insistence, TriggerKinds, Typing
 
 URI = "file:///w/a.py"
 

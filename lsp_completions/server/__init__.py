@@ -2,54 +2,50 @@
 
 A handler runs when its message is dispatched and takes what it needs there; what takes time is the
 coroutine it returns.
+
+by_hand          whether a person asked for a suggestion, or the editor by itself
+requests         a request for a suggestion, from what it needs to its outcome
+commands         what the editor may have executed
+telling          how things stand, told to whoever shows it
+editor_settings  the settings that the editor holds
 """
 
 import asyncio
 import logging
 import sys
-import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from lsp_completions import __version__, convert, signed_in, status
+from lsp_completions import __version__, convert, signed_in
 from lsp_completions.acceptance import Acceptance
-from lsp_completions.configuration import (
-    SECTION,
-    section,
-)
 from lsp_completions.configuration.following import Following
 from lsp_completions.configuration.in_force import Question
 from lsp_completions.convert import Client, CommandCall, CompletionQuery
 from lsp_completions.credentials.credential import CredentialOrigin, origin_of
 from lsp_completions.disclosure import Disclosure
-from lsp_completions.errors import CompletionsError, InvalidParams, TimedOut
-from lsp_completions.journal import Asked, Entry, Journal, Method
+from lsp_completions.errors import CompletionsError
+from lsp_completions.journal import Journal, Method
 from lsp_completions.log_file import LogFile
 from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
-from lsp_completions.pipeline.document import Document, Position
-from lsp_completions.pipeline.outcome import (
-    TOLD_BY_HAND,
-    Outcome,
-    Skipped,
-    SkipReason,
-    Suggested,
-)
-from lsp_completions.pipeline.uris import display_path, document_key, local_path
+from lsp_completions.pipeline.document import Document
+from lsp_completions.pipeline.outcome import SkipReason, Suggested
+from lsp_completions.pipeline.uris import document_key
 from lsp_completions.protocol import Server
-from lsp_completions.request import Request, Selection
 from lsp_completions.running import TOLD, Presence
-from lsp_completions.session import Insistence, TriggerKinds, Turns, Typing
-from lsp_completions.settings import Menu, Settings, keys
-from lsp_completions.switches import Scope, Switch
-from lsp_completions.trail import Trail
+from lsp_completions.server import editor_settings
+from lsp_completions.server.by_hand import ByHand
+from lsp_completions.server.commands import ACCEPTED, Commands, offered
+from lsp_completions.server.telling import Telling, described
+from lsp_completions.session import Turns
+from lsp_completions.settings import Menu, Settings
 
 if TYPE_CHECKING:
+    from lsp_completions.server.requests import Requests, Work
     from lsp_completions.service import Service
     from lsp_completions.statistics.keeper import Statistics
     from lsp_completions.transport import Transport
@@ -59,17 +55,6 @@ logger = logging.getLogger(__name__)
 INLINE = types.TEXT_DOCUMENT_INLINE_COMPLETION
 MENU = types.TEXT_DOCUMENT_COMPLETION
 
-WHY = "lspCompletions.why"
-ACCEPTED = "lspCompletions.didAcceptCompletion"
-# What clients written for Copilot's server report. Never offered: VS Code registers what is offered
-# for all its windows, and fails where another has it already.
-ACCEPTED_IN_COPILOT = "github.copilot.didAcceptCompletionItem"
-SWITCHES = {
-    "lspCompletions.enable": Switch.ON,
-    "lspCompletions.disable": Switch.OFF,
-    "lspCompletions.toggle": Switch.OTHER,
-}
-
 DID_SHOW = "textDocument/didShowCompletion"
 DID_ACCEPT_PART = "textDocument/didPartiallyAcceptCompletion"
 DID_FOCUS = "textDocument/didFocus"
@@ -77,26 +62,12 @@ DID_FOCUS = "textDocument/didFocus"
 # Not a space: VS Code would open its menu over the ghost text after every word.
 TRIGGER_CHARACTERS = (".", "(", "[", "{", ":", "=", ",", ">", '"', "'", "/")
 
-# Where every menu that no trigger character opened was asked for by hand.
-OPENS_NO_MENU_BY_ITSELF = ("Neovim",)
-
-# Nothing waits for its menu, and until it is answered it asks for no other, whatever is typed.
-ASKS_FOR_ONE_MENU_AT_A_TIME = ("helix",)
-
-# A menu that comes by itself where insert mode begins looks like one asked for by hand. Whoever
-# misses something there asks again and again.
-ASKS_WHERE_TYPING_BEGINS = ("helix",)
-
-# Where a command is executed, and nobody is told what came of it.
-SHOWS_NO_ANSWER = ("helix",)
-
 # What is typed has to be the beginning of an entry; to others it is enough that its letters occur.
 MATCHES_BEGINNINGS = ("Neovim",)
 
-CONTENT_MODIFIED = -32801
+MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON, SkipReason.UNDECIDED)
 
-Work = Callable[[], Coroutine[None, None, tuple[Outcome, int]]]
-"""Its result is an outcome, and the number of its entry in the journal."""
+CONTENT_MODIFIED = -32801
 
 READERS: dict[str, Callable[[object], Any]] = {
     types.TEXT_DOCUMENT_DID_OPEN: convert.read_open,
@@ -131,18 +102,18 @@ class CompletionServer(Server):
         super().__init__("lsp-completions", __version__, READERS)
         self.client = Client()
         self.turns = Turns()
-        self.typing = Typing()
-        self.trigger_kinds = TriggerKinds()
+        self.by_hand = ByHand(lambda: self.client)
         self.shows_inline = False
-        self._trouble_of_late: CompletionsError | None = None
-        self._since = time.time()
-        self._told_copilot: dict[str, object] | None = None
-        self._told_why: set[tuple[str, SkipReason]] = set()
-        self.insistence = Insistence()
 
         self.messages = Messages(self)
         self.notices = Notices(self.messages.warn)
-        self.status = status.Status(self.messages, look=self._facts, tell=self._status_changed)
+        self.telling = Telling(
+            self.messages,
+            service=lambda: self.service,
+            client=lambda: self.client,
+            notify=self.protocol.notify,
+            changed=lambda: self.presence.changed(),
+        )
         self.following = Following(
             ask=self._ask,
             tell=self.notices.problem,
@@ -153,7 +124,7 @@ class CompletionServer(Server):
         self.acceptance = Acceptance(
             self.journal,
             current=lambda uri: self.service.documents.get(uri),
-            next_request=self._next_request,
+            next_request=lambda *where: self.requests.next_one(*where),
             ask=lambda request: self.service.complete_ahead(request),
             inserted=lambda *where: self.statistics.accepted(*where),
         )
@@ -225,6 +196,37 @@ class CompletionServer(Server):
         self.on_stop.append(statistics.aclose)
         return statistics
 
+    @cached_property
+    def requests(self) -> "Requests":
+        """Requests for suggestions, begun and followed; built as late."""
+        from lsp_completions.server.requests import Requests
+
+        return Requests(
+            self.service,
+            following=self.following,
+            turns=self.turns,
+            client=lambda: self.client,
+            telling=self.telling,
+            messages=self.messages,
+            notices=self.notices,
+            journal=self.journal,
+            disclosure=self.disclosure,
+        )
+
+    @cached_property
+    def commands(self) -> Commands:
+        """What the editor may have executed; built as late."""
+        return Commands(
+            self.service,
+            following=self.following,
+            acceptance=self.acceptance,
+            journal=self.journal,
+            messages=self.messages,
+            status=self.telling.status,
+            client=lambda: self.client,
+            switched=self._switched,
+        )
+
     @property
     def _is_built(self) -> bool:
         return "service" in self.__dict__
@@ -247,7 +249,7 @@ class CompletionServer(Server):
             del self.handlers[MENU]
         elif self._menu_is_left_to_inline():
             self.options[MENU] = types.CompletionOptions()
-        commands = [name + self.settings.command_suffix for name in (ACCEPTED, *SWITCHES, WHY)]
+        commands = offered(self.settings.command_suffix)
         self.options[types.WORKSPACE_EXECUTE_COMMAND] = types.ExecuteCommandOptions(commands)
         if not client.advertises_inline:
             logger.info("%s does not announce inline completion.", client.name or "The editor")
@@ -259,13 +261,15 @@ class CompletionServer(Server):
     async def _get_ready(self) -> None:
         if self.client.configuration:
             try:
-                await self._follow_configuration()
+                await editor_settings.follow(
+                    self, self.following, register=self.client.dynamic_configuration
+                )
             finally:
                 self.following.all_known()
         self.following.may_ask = True
         self.following.configure()
-        self._tell_who_is_missing()
-        self._tell_status(self.service.backend.problem)
+        self.requests.tell_who_is_missing()
+        self.telling.tell(self.service.backend.problem)
         editor = f"{self.client.name} {self.client.version}".strip() or "an editor"
         first = f"lsp-completions {__version__} serves {editor}"
         if self.settings.log_file:
@@ -278,12 +282,12 @@ class CompletionServer(Server):
 
     def _describe(self) -> Callable[[], dict[str, object]]:
         return partial(
-            _described,
+            described,
             self.client,
             self.following.roots,
             self.log.file,
-            self.status.now,
-            self._since,
+            self.telling.status.now,
+            self.telling.since,
             self.journal.entries()[:TOLD],
         )
 
@@ -297,18 +301,17 @@ class CompletionServer(Server):
         self.service.gate.judge(document.uri)
         self.service.neighbours.opened(document)
         self.service.grammars.begin(document)
-        self.status.look_at(document.uri)
+        self.telling.status.look_at(document.uri)
         self.following.look_for_changes()
 
     def did_change(self, change: convert.DocumentChange) -> None:
         """Apply an edit."""
         encoding = self.client.encoding
         self.service.documents.change(change.uri, change.changes, encoding, change.version)
-        self.typing.changed(change.uri, change.changes, encoding)
+        self.by_hand.changed(change)
         self.messages.typed()
-        self.status.look_at(change.uri)
-        if self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME:
-            self.turns.end_late(change.uri, MENU, self.settings.menu_deadline)
+        self.telling.status.look_at(change.uri)
+        self.requests.typed(change.uri)
         self.service.document_changed(change.uri)
         self.statistics.changed(change.uri, change.changes)
         if (document := self.service.documents.get(change.uri)) is not None:
@@ -320,12 +323,11 @@ class CompletionServer(Server):
         self.service.end_for(uri)
         self.service.documents.close(uri)
         self.acceptance.forget(uri)
-        self.status.left(uri)
+        self.telling.status.left(uri)
         self.statistics.closed(uri)
         self.service.gate.forget(uri)
         self.service.neighbours.closed(uri)
-        key = document_key(uri)
-        self._told_why = {told for told in self._told_why if told[0] != key}
+        self.requests.closed(uri)
 
     def _ended(self, uri: str, reason: SkipReason) -> None:
         self.turns.end(uri, reason)
@@ -351,13 +353,10 @@ class CompletionServer(Server):
             # Its place is one in a text that is gone. A number ahead of ours is let pass: messages
             # come in their order, so it is a client's own way of counting.
             raise JsonRpcException("The document has changed since.", CONTENT_MODIFIED)
-        by_hand = self.trigger_kinds.is_by_hand(query.trigger_kind)
-        by_hand = by_hand and not self.typing.just_typed(query.uri, query.position)
-        return self._inline_answer(query, self._begin(query, INLINE, by_hand=by_hand))
+        by_hand = self.by_hand.is_inline(query)
+        return self._inline_answer(self.requests.begin(query, Method.INLINE, by_hand=by_hand))
 
-    async def _inline_answer(
-        self, query: CompletionQuery, work: Work
-    ) -> types.InlineCompletionList | None:
+    async def _inline_answer(self, work: "Work") -> types.InlineCompletionList | None:
         outcome, entry = await work()
         if isinstance(outcome, Suggested):
             self.acceptance.follow(outcome, entry)
@@ -377,18 +376,16 @@ class CompletionServer(Server):
         self, query: CompletionQuery
     ) -> Coroutine[None, None, types.CompletionList | None] | types.CompletionList:
         """Menu entries, unless the menu is left to the editor's other servers."""
-        by_hand = query.invoked and not (
-            self.client.name not in OPENS_NO_MENU_BY_ITSELF
-            and self.typing.just_typed(query.uri, query.position)
-        )
-        if self.client.name in ASKS_WHERE_TYPING_BEGINS:
-            by_hand = self.insistence.asked(query.uri, query.position) and by_hand
+        by_hand = self.by_hand.is_menu(query)
         if self.settings.menu is Menu.OFF or (self._menu_is_left_to_inline() and not by_hand):
             logger.info("menu: %s", SkipReason.MENU_LEFT_TO_INLINE.value)
             return types.CompletionList(is_incomplete=False, items=[])
-        return self._menu_answer(query, self._begin(query, MENU, by_hand=by_hand))
+        work = self.requests.begin(query, Method.MENU, by_hand=by_hand)
+        return self._menu_answer(query, work)
 
-    async def _menu_answer(self, query: CompletionQuery, work: Work) -> types.CompletionList | None:
+    async def _menu_answer(
+        self, query: CompletionQuery, work: "Work"
+    ) -> types.CompletionList | None:
         outcome, entry = await work()
         if isinstance(outcome, Suggested):
             return convert.menu_items(
@@ -410,100 +407,6 @@ class CompletionServer(Server):
     def _menu_is_left_to_inline(self) -> bool:
         return self.settings.menu is Menu.AUTO and self.shows_inline
 
-    def _begin(self, query: CompletionQuery, method: str, *, by_hand: bool) -> Work:
-        """Take what the request needs now; awaiting the result of what is returned answers it.
-
-        A function and not its coroutine, since a request cancelled at once is never begun.
-        """
-        trail = Trail()
-        self.following.look_for_changes()
-        document = self.service.documents.get(query.uri)
-        asked = Asked(
-            method=Method.INLINE if method == INLINE else Method.MENU,
-            uri=query.uri,
-            path=display_path(query.uri, self.following.roots),
-            language="" if document is None else document.language_id,
-            line=query.position.line + 1,
-            by_hand=by_hand,
-        )
-        prepared = self._prepare(query, method, by_hand=by_hand, trail=trail)
-        if isinstance(prepared, SkipReason):
-            run = partial(_skipped, prepared)
-        else:
-            turn = self.turns.take(query.uri, method)
-            run = partial(turn.run, partial(self.service.complete, prepared))
-
-        async def work() -> tuple[Outcome, int]:
-            try:
-                with self.status.asking(trail):
-                    result = await run()
-                if isinstance(result, Suggested) or result.reason in PROVIDER_ANSWERED:
-                    self.notices.worked()
-                    self._tell_status(None)
-                elif result.reason is SkipReason.TOO_SLOW:
-                    self.service.came_late()
-            except CompletionsError as error:
-                if isinstance(error, TimedOut):
-                    self.service.came_late()
-                self.notices.failed(error)
-                self._tell_status(error)
-                result = Skipped(reason=SkipReason.PROVIDER_FAILED, detail=str(error))
-            except asyncio.CancelledError:
-                self.journal.add(asked, trail, Skipped(reason=SkipReason.CANCELLED))
-                raise
-            if isinstance(result, Skipped) and result.reason in TOLD_BY_HAND:
-                if (trouble := self.service.trouble(query.uri, result)) is not None:
-                    self.notices.failed(trouble)
-                    self._tell_status(trouble)
-                    detail = f"{result.reason.value} {trouble}"
-                    result = Skipped(reason=result.reason, detail=detail)
-                self._say_why(query.uri, result.reason, by_hand=by_hand)
-            self.status.changed()
-            entry = self.journal.add(asked, trail, result)
-            self.disclosure.note(entry.number, trail, result)
-            _log_outcome(entry)
-            return result, entry.number
-
-        return work
-
-    def _say_why(self, uri: str, reason: SkipReason, *, by_hand: bool) -> None:
-        """Tell whoever asked by hand why nothing is sent of this document; once."""
-        told = document_key(uri), reason
-        if by_hand and told not in self._told_why:
-            self._told_why.add(told)
-            path = display_path(uri, self.following.roots)
-            self.messages.inform(f"nothing for {path}: {reason.value}")
-
-    def _prepare(
-        self, query: CompletionQuery, method: str, *, by_hand: bool, trail: Trail
-    ) -> Request | SkipReason:
-        self.following.notice_logins()
-        reason = self.service.why_not(query.uri, by_hand=by_hand)
-        if reason is SkipReason.NO_PROVIDER:
-            self._tell_who_is_missing()
-        document = self.service.documents.get(query.uri)
-        if reason is not None or document is None:
-            return reason or SkipReason.UNKNOWN_DOCUMENT
-
-        offset = document.offset_of(query.position, self.client.encoding)
-        selection = None
-        if (selected := query.selected) is not None:
-            start = document.offset_of(selected.range.start, self.client.encoding)
-            end = document.offset_of(selected.range.end, self.client.encoding)
-            if start > offset or end != offset:
-                return SkipReason.SELECTION_DIFFERS
-            selection = Selection(start=start, text=selected.text)
-        waits = method == INLINE or self.client.name in ASKS_FOR_ONE_MENU_AT_A_TIME
-        return self.service.request(
-            document,
-            offset,
-            selection=selection,
-            deadline=None if waits else self.settings.menu_deadline,
-            follow_typing=method == INLINE,
-            by_hand=by_hand,
-            trail=trail,
-        )
-
     # ---- what becomes of suggestions
 
     def did_show(self, report: convert.Report) -> None:
@@ -521,66 +424,16 @@ class CompletionServer(Server):
         """The user looks at a document, perhaps after changing something elsewhere."""
         if uri is not None:
             self.service.neighbours.looked_at(uri)
-            self.status.look_at(uri)
+            self.telling.status.look_at(uri)
         self.following.look_for_changes()
 
-    def _next_request(self, document: Document, offset: int) -> Request | None:
-        """The request that the editor is about to make after an acceptance; `None` for none."""
-        if self.service.why_not(document.uri, by_hand=False) is not None:
-            return None
-        return self.service.request(document, offset, ahead=True)
-
-    # ---- commands
-
     def execute_command(self, call: CommandCall) -> dict[str, Any] | None:
-        """A suggestion was accepted, or suggestions are switched."""
-        suffix = self.settings.command_suffix
-        if call.command in (ACCEPTED + suffix, ACCEPTED_IN_COPILOT):
-            match call.arguments:
-                case [str(identity), *_]:
-                    self.acceptance.accepted(identity)
-            return None
-        if call.command == WHY + suffix:
-            return self._why(*convert.read_place(call.arguments))
-        for name, switch in SWITCHES.items():
-            if call.command == name + suffix:
-                return self._switch(switch, _scope_of(call))
-        raise InvalidParams(f"There is no command {call.command[:100]}.")
+        """A suggestion was accepted, suggestions are switched, or somebody asks why."""
+        return self.commands.execute(call)
 
-    def _switch(self, switch: Switch, scope: Scope) -> dict[str, Any]:
-        """Switch suggestions on or off; the state after it, for the editor to show."""
-        enabled = self.service.switches.switch(switch, scope, self.settings.languages)
-        self._told_why.clear()
-        self.service.end_what_is_off()
-        self._tell_status(self._trouble_of_late)
-        if self.client.name in SHOWS_NO_ANSWER:
-            where = f" for {scope.language}" if scope.language else ""
-            where = " in this workspace" if scope.workspace else where
-            self.messages.answer(f"Suggestions are {'on' if enabled else 'off'}{where}.")
-        return {
-            "enabled": enabled,
-            "everything": self.service.switches.everything,
-            "workspace": self.service.switches.workspace,
-            "languages": self.service.switches.languages,
-        }
-
-    def _why(self, uri: str | None, position: Position | None) -> dict[str, Any]:
-        """Why there is a suggestion or none: in a document's line, a document, or where we were."""
-        from lsp_completions import explanation
-
-        entries = self.journal.entries()
-        if uri is None:
-            uri = self.status.uri or (entries[0].asked.uri if entries else None)
-        if uri is None:
-            return explanation.explained(explanation.NOWHERE, None, at=time.time())
-        key, now = document_key(uri), explanation.Now()
-        here = [each for each in entries if document_key(each.asked.uri) == key]
-        if position is not None:
-            here = [each for each in here if each.asked.line == position.line + 1]
-            now = self.service.why_not_at(uri, position, self.client.encoding)
-        elif (reason := self.service.why_not(uri, by_hand=False)) is not None:
-            now = explanation.Now(reason=reason)
-        return explanation.explained(now, explanation.telling(here), at=time.time())
+    def _switched(self) -> None:
+        self.requests.switched()
+        self.telling.again()
 
     # ---- for clients made for Copilot's server
 
@@ -605,44 +458,9 @@ class CompletionServer(Server):
         ],
     ) -> dict[str, str]:
         self.following.notice_logins()
-        problem = self.service.backend.problem or self._trouble_of_late
+        problem = self.service.backend.problem or self.telling.trouble
         origin = origin_of(self.settings, await asyncio.to_thread(self.following.logins.all))
         return told(problem, origin, self.service.backend.name)
-
-    def _tell_status(self, trouble: CompletionsError | None) -> None:
-        """How things are, told to clients that have a place to show it."""
-        self._trouble_of_late = trouble
-        self.status.changed()
-        self._tell_copilot()
-
-    def _tell_copilot(self) -> None:
-        if not self.client.speaks_copilot:
-            return
-        told = signed_in.status(
-            self._trouble_of_late,
-            is_off=not self.service.switches.everything,
-            busy=self.status.busy,
-        )
-        if told != self._told_copilot:
-            self._told_copilot = told
-            self.protocol.notify(signed_in.CHANGED, told)
-
-    def _status_changed(self, now: status.Standing) -> None:
-        self._tell_copilot()
-        self._since = time.time()
-        self.presence.changed()
-        if self.client.follows_status:
-            self.protocol.notify(status.CHANGED, now.fields())
-
-    def _facts(self, uri: str | None) -> status.Facts:
-        backend = self.service.backend
-        return status.Facts(
-            why_not=self.service.why_not_in_general(uri),
-            trouble=backend.problem or self._trouble_of_late,
-            provider=backend.name,
-            model=backend.model,
-            uri=uri,
-        )
 
     # ---- settings
 
@@ -650,11 +468,8 @@ class CompletionServer(Server):
         """Settings changed: ask for them where the editor answers, else take what it sent."""
         self.following.look_for_changes()
         if self.client.configuration:
-            return self._fetch_configuration()
-        # What is pushed may be the settings of other servers.
-        ours = section(pushed)
-        if isinstance(ours, dict) and (not ours.keys().isdisjoint(keys()) or not ours):
-            self.following.editor_says(ours)
+            return editor_settings.fetch(self, self.following)
+        editor_settings.take(pushed, self.following)
         return None
 
     def did_change_folders(self, change: convert.FoldersChange) -> None:
@@ -665,109 +480,27 @@ class CompletionServer(Server):
         self.service.gate.follow(self.settings, self.following.roots)
         self.following.look_for_changes()
 
-    async def _follow_configuration(self) -> None:
-        if self.client.dynamic_configuration:
-            method = types.WORKSPACE_DID_CHANGE_CONFIGURATION
-            options = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
-            registration = types.Registration(id=SECTION, method=method, register_options=options)
-            try:
-                await self.client_register_capability_async(
-                    types.RegistrationParams([registration])
-                )
-            except JsonRpcException as error:
-                logger.info("The editor will not say when settings change: %s", error.message)
-        await self._fetch_configuration()
-
-    async def _fetch_configuration(self) -> None:
-        item = types.ConfigurationItem(section=SECTION)
-        try:
-            answer = await self.workspace_configuration_async(types.ConfigurationParams([item]))
-        except JsonRpcException as error:
-            logger.info("The editor did not say its settings: %s", error.message)
-            return
-        self.following.editor_says(section(answer[0]) if answer else None)
-
     def _settings_changed(self, before: Settings) -> None:
         changed = self.settings != before
         if changed:
-            self._trouble_of_late = None
+            self.telling.trouble = None
         if self._is_built:
             self.service.follow(changed=changed)
             self.statistics.follow(on=self.settings.statistics)
         if changed and self.following.may_ask:
-            self._tell_status(self.service.backend.problem)
+            self.telling.tell(self.service.backend.problem)
         self.log.level(self.settings.log_level.value)
 
     def try_again(self) -> None:
         """Something changed that may have mended what went wrong."""
-        self._trouble_of_late = None
+        self.telling.trouble = None
         if self._is_built:
             self.service.try_again()
 
-    # ---- to the user
-
     async def _ask(self, question: Question) -> bool | None:
         return await self.messages.ask(question, instead=self.notices.problem)
-
-    def _tell_who_is_missing(self) -> None:
-        """Say why nobody answers, unless the user is being asked just that."""
-        problem = self.service.backend.problem
-        if problem is not None and not self.following.approvals.is_open:
-            self.notices.failed(problem)
-
-
-PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)
-MAY_COME_LATER = (SkipReason.TOO_SLOW, SkipReason.MOVED_ON, SkipReason.UNDECIDED)
-
-
-def _described(
-    client: Client,
-    roots: Sequence[str],
-    log: Path | None,
-    now: status.Standing | None,
-    since: float,
-    entries: Sequence[Entry],
-) -> dict[str, object]:
-    """What a server tells of itself to the user's other processes."""
-    return {
-        "editor": client.name,
-        "editorVersion": client.version,
-        "workspace": [local_path(root) or root for root in roots],
-        "log": None if log is None else str(log),
-        "status": None if now is None else now.fields(),
-        "since": round(since, 3),
-        "outcomes": [entry.fields() for entry in entries],
-    }
-
-
-def _scope_of(call: CommandCall) -> Scope:
-    """What a command is about: the language or the workspace it names, or everything."""
-    match call.arguments[:1]:
-        case () | (None,):
-            return Scope()
-        case ({"language": str(language)},) if language.strip():
-            return Scope(language=language)
-        case ({"workspace": True},):
-            return Scope(workspace=True)
-        case ({**rest},) if not rest:
-            return Scope()
-    raise InvalidParams(
-        f'{call.command[:100]} takes {{"language": "…"}}, {{"workspace": true}} or nothing.'
-    )
 
 
 def is_older(version: int | None, other: int | None) -> bool:
     """Whether one version of a document came before another, as far as is told."""
     return version is not None and other is not None and version < other
-
-
-async def _skipped(reason: SkipReason) -> Outcome:
-    return Skipped(reason=reason)
-
-
-def _log_outcome(entry: Entry) -> None:
-    what = "suggested" if entry.reason is None else entry.reason.value
-    if entry.reason is SkipReason.BACKING_OFF:
-        what = entry.detail
-    asked = entry.asked
-    logger.info("%s %s: %s (%.0f ms)", asked.method.value, asked.path, what, entry.times.answered)
