@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,7 +165,7 @@ class EmacsDriver:
         self._change("\x1b[1;7C")
 
     def dismiss(self) -> None:
-        self._press(CONTROL_G)
+        self._press_until(CONTROL_G, "no ghost text", lambda: not self.ghost())
 
     def ask(self) -> None:
         self._press(f"{CONTROL_C}\\")
@@ -182,7 +182,7 @@ class EmacsDriver:
             lambda: f"completions:\n{label}" in self.screen() or self._said("tick") != before,
         )
         if self._said("tick") == before:
-            self._choose()
+            self._press_until("\x1b[1;3B", "an entry chosen", self._is_at_an_entry)  # M-<down>
             self._change(f"{META}\r")
         self.emacs.wait_for("no menu", lambda: self._said("menu") == "no")
 
@@ -263,19 +263,21 @@ class EmacsDriver:
         found = re.search(rf"^-- (?!\*Completions).* {what}=(\S+)", self.screen(), re.MULTILINE)
         return found[1] if found else "0"
 
-    def _choose(self) -> None:
-        """Go to the menu's first entry; again, if Emacs drew the menu anew meanwhile."""
+    def _press_until(self, keys: str, what: str, condition: Callable[[], bool]) -> None:
+        """Press keys, and again if they did nothing.
 
-        def at_an_entry() -> bool:
-            found = re.search(r"^-- \*Completions\*.* at=(\S+)", self.screen(), re.MULTILINE)
-            return found is not None and found[1] != "1,0"
-
+        Keys that come while Lisp runs may be taken for an end to that: C-g always is.
+        """
         for _ in range(3):
-            self._press("\x1b[1;3B")  # M-<down>
+            self._press(keys)
             with suppress(TerminalError):
-                self.emacs.wait_for("an entry", at_an_entry, timeout=5)
+                self.emacs.wait_for(what, condition, timeout=5)
                 return
-        raise TerminalError(f"no entry could be chosen; the screen:\n{self.screen()}")
+        raise TerminalError(f"never saw {what}; the screen:\n{self.screen()}")
+
+    def _is_at_an_entry(self) -> bool:
+        found = re.search(r"^-- \*Completions\*.* at=(\S+)", self.screen(), re.MULTILINE)
+        return found is not None and found[1] != "1,0"
 
     def _messages(self) -> list[str]:
         file = self.folder / "messages"
