@@ -16,7 +16,8 @@ from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import visible
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.pipeline.outcome import SkipReason
-from lsp_completions.statistics.records import DAY, Unusable
+from lsp_completions.running import running
+from lsp_completions.statistics.records import DAY, SOON, Unusable
 from lsp_completions.statistics.store import KEPT_DAYS, database_file, delete, read
 from lsp_completions.statistics.summary import Group, Summary, summarized
 
@@ -42,18 +43,27 @@ def stats(days: int, *, as_json: bool) -> Exit:
     if as_json:
         click.echo(json.dumps({"days": days, **fields(summary)}, ensure_ascii=False))
     elif not summary.requests:
-        say(
-            f"Nothing was counted in the last {days} days. Editors' servers count while they run, "
-            "unless the setting statistics is false."
-        )
+        say(f"Nothing was counted in the last {days} days. {_when_it_is()}")
     else:
         width = min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
         page = Page(width=width, plain=not shows_ticks(os.environ))
         sys.stdout.write("\n".join(page.lines(summary, days)) + "\n")
         if sys.stdout.isatty():
             click.echo(err=True)
-            say(f"Counted on this machine and told nobody, in {file}, for {KEPT_DAYS} days.")
+            say(
+                f"Counted on this machine and told nobody, in {file}, for {KEPT_DAYS} days. "
+                f"What is new takes up to {SOON:.0f} seconds to get there."
+            )
     return Exit.GOOD
+
+
+def _when_it_is() -> str:
+    if running():
+        return (
+            f"A running server writes within {SOON:.0f} seconds what it counts, unless the setting "
+            "statistics is false: look again then."
+        )
+    return "Editors' servers count while they run, unless the setting statistics is false."
 
 
 def forget() -> Exit:

@@ -21,6 +21,7 @@ from lsp_completions.statistics.kept import Lines, share_kept
 from lsp_completions.statistics.records import (
     AFTER,
     DAY,
+    SOON,
     Batch,
     NewerVersion,
     Nothing,
@@ -31,7 +32,6 @@ from lsp_completions.trail import How
 
 logger = logging.getLogger(__name__)
 
-SOON = 5.0  # seconds from the first news to the disk
 LATER = 60.0  # seconds until it is tried again where it could not be written
 PATIENCE = 5.0  # seconds for other servers that write, each for milliseconds
 AT_THE_END = 0.4  # seconds; the process may take one to end

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 DAY = 86_400  # seconds
+SOON = 5.0  # seconds from the first news to the disk
 
 AFTER = (30, 120, 600)
 """Seconds after an acceptance when it is looked at what still stands."""

@@ -99,6 +99,8 @@ def user(tmp_path: Path) -> Iterator[User]:
 def test_looking_on_from_a_terminal(user: User) -> None:
     with LspClient.start(SERVER, env=user.env) as client:
         user.editor(client)
+        user.waits_for(0)
+        assert "within 5 seconds what it counts" in user.run("stats").stderr
         client.result(INLINE, user.opens(client, "a.py"))
         client.result(INLINE, user.opens(client, ".env"))
         user.instance.script = refusal(401, f"Invalid access token {TOKEN}: {CODE}")
@@ -133,6 +135,7 @@ def test_looking_on_from_a_terminal(user: User) -> None:
         assert client.stop() == 0
     assert user.run("status").returncode == 1
     assert user.run("why").returncode == 1
+    assert "suggestions" in user.run("stats").stdout.lower()
     assert "which has ended" in user.run("log").stderr
 
 

@@ -19,9 +19,9 @@ from lsp_completions.pipeline.document import (
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.positions import PositionEncoding
-from lsp_completions.statistics.keeper import MOST_WAITING, SOON, Statistics
+from lsp_completions.statistics.keeper import MOST_WAITING, Statistics
 from lsp_completions.statistics.kept import Lines
-from lsp_completions.statistics.records import AFTER, Held
+from lsp_completions.statistics.records import AFTER, SOON, Held
 from lsp_completions.statistics.store import read
 from lsp_completions.statistics.summary import Summary, summarized
 from lsp_completions.trail import How, Trail
