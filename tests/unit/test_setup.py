@@ -369,6 +369,62 @@ def test_helix_config_of_the_users_own(home: Home, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
+    ("said", "more"),
+    [
+        pytest.param({}, [], id="Helix is not on PATH"),
+        pytest.param({}, ["--language", "rust"], id="nor can it be asked about a language"),
+        pytest.param({"hx": ""}, [], id="no language has a server"),
+    ],
+)
+@pytest.mark.parametrize("old", [None, "[editor]\nmouse = false\n"])
+def test_without_a_language_helix_is_left_alone(
+    said: dict[str, str],
+    more: list[str],
+    old: str | None,
+    home: Home,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    home.said = said
+    if old is not None:
+        home.write(".config/helix/config.toml", old)
+    before = home.snapshot()
+    assert run(["setup", "helix", "--write", *more]) == Exit.NOTHING
+    assert home.snapshot() == before
+    shown = capsys.readouterr()
+    assert "Nothing was written" in shown.err
+    assert helix.SERVER in shown.out
+    assert texts.HELIX_EDITOR in shown.out
+
+
+@pytest.mark.parametrize(
+    ("installed_from", "where"),
+    [
+        pytest.param("CHECKOUT", "In ~/a checkout:", id="a checkout"),
+        pytest.param("GONE", "(`git clone` makes one):", id="one that is gone"),
+        pytest.param("https://pypi.example/x.whl", "(`git clone` makes one):", id="an index"),
+        pytest.param(None, "(`git clone` makes one):", id="nobody knows what"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--write"]])
+def test_where_vs_codes_extension_is_built(
+    installed_from: str | None,
+    where: str,
+    more: list[str],
+    home: Home,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    home.write("a checkout/editors/vscode/build.py", "")
+    folders = {"CHECKOUT": home.folder / "a checkout", "GONE": home.folder / "gone"}
+    url = folders[installed_from].as_uri() if installed_from in folders else installed_from
+    written = None if url is None else json.dumps({"url": url, "dir_info": {}})
+    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda *_: written)
+    monkeypatch.setattr(disk, "__file__", str(home.folder / "site/lsp_completions/cli/setup/x.py"))
+    run(["setup", "vscode", *more])
+    assert where in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     ("said", "code"),
     [
         pytest.param({}, Exit.NOTHING, id="not on PATH"),
@@ -413,6 +469,17 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
     monkeypatch.setattr("sys.stdin", Typed())
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: answer)
+
+
+def test_all_ways_are_named_where_nobody_is_asked(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    run(["setup", "emacs"])
+    said = " ".join(capsys.readouterr().err.split())
+    for way in ("lsp-completions login", "model install", 'provider = "ollama"', "config.toml"):
+        assert way in said
 
 
 def test_who_is_chosen_is_written(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

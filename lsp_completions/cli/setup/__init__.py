@@ -36,6 +36,7 @@ EDITORS = ("neovim", "vscode", "helix", "emacs")
 SECONDS = 20.0  # for an editor to say what it has, and a minute to install an extension
 INSTALLING = 120.0
 OURS = ("lsp_completions", "lsp-completions")
+SOME_CHECKOUT = "In a checkout of lsp-completions (`git clone` makes one)"
 LAZY = ("lazy.nvim", 'require("lazy")', "require('lazy')")
 
 
@@ -112,7 +113,7 @@ class _Work:
     def plugin(self, editor: str, target: Path) -> bool:
         """Print how an editor's plugin is copied, or copy it; whether it is there then."""
         source = disk.plugin_source(editor)
-        where = "In a terminal" if source is not None else "In a checkout of lsp-completions"
+        where = "In a terminal" if source is not None else SOME_CHECKOUT
         lines = texts.copy(
             f"editors/{editor}" if source is None else str(source), target, self.machine
         )
@@ -156,12 +157,14 @@ def _neovim(work: _Work) -> None:
 
 
 def _vscode(work: _Work) -> None:
+    checkout = disk.checkout()
+    where = SOME_CHECKOUT if checkout is None else f"In {work.machine.told(checkout)}"
     if not work.write:
-        work.show("In a checkout of lsp-completions", texts.VSCODE)
+        work.show(where, texts.VSCODE)
         return
     code = next((found for name in ("code", "codium") if (found := shutil.which(name))), None)
-    folder = Path(__file__).resolve().parents[3] / "editors" / "vscode"
-    built = sorted(folder.glob("lsp-completions-*.vsix"), key=lambda file: file.stat().st_mtime)
+    extensions = checkout.glob("editors/vscode/lsp-completions-*.vsix") if checkout else ()
+    built = sorted(extensions, key=lambda file: file.stat().st_mtime)
     if code is None:
         why = "The command `code` of VS Code is not on your PATH."
     elif texts.VSCODE_ID in (_said_by([code, "--list-extensions"]) or "").split():
@@ -174,7 +177,7 @@ def _vscode(work: _Work) -> None:
     else:
         say(f"Installed {work.machine.told(built[-1])} in VS Code.")
         return
-    work.by_hand(why, "In a checkout of lsp-completions", texts.VSCODE)
+    work.by_hand(why, where, texts.VSCODE)
 
 
 def _helix(work: _Work, wanted: Sequence[str]) -> None:
@@ -197,15 +200,17 @@ def _helix(work: _Work, wanted: Sequence[str]) -> None:
         lines = f"{helix.SERVER}\n{helix.languages(helix.EXAMPLE)}"
         if work.write:
             work.by_hand(
-                "No language of Helix with a server was found, so name some with --language; an "
-                "entry has to name the language's own servers as well.",
+                "Nothing was written: no language of Helix with a server was found. Name some with "
+                "--language; an entry has to name the language's own servers as well.",
                 f"In {work.machine.told(file)}",
                 lines,
             )
         else:
             work.show(f"In {work.machine.told(file)}, as for Python with pylsp", lines)
-    else:
-        _helix_entries(work, file, old, read, lists)
+        # How its menu behaves is nothing to change where nothing of ours is in it.
+        work.show(f"In {work.machine.told(config)}", texts.HELIX_EDITOR)
+        return
+    _helix_entries(work, file, old, read, lists)
     verdict = toml_added(disk.text_of(config), texts.HELIX_EDITOR)
     work.lines(config, texts.HELIX_EDITOR, verdict)
 

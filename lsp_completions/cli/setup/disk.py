@@ -1,12 +1,16 @@
 """Reads and adds to an editor's files. What was there is kept beside them first."""
 
 import filecmp
+import importlib.metadata
+import json
 import shutil
 import site
 import sysconfig
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from lsp_completions.errors import ConfigurationError
 
@@ -65,6 +69,20 @@ def mentioned_below(folder: Path, suffixes: Iterable[str], marks: Iterable[str])
         if any(word in text for word in words):
             return file
     return None
+
+
+def checkout() -> Path | None:
+    """The folder of a checkout, this one or the one that was installed from; `None` without one."""
+    places = [Path(__file__).resolve().parents[3]]
+    try:
+        # As installers write it down (PEP 610).
+        source = importlib.metadata.distribution("lsp-completions").read_text("direct_url.json")
+        url = urlsplit(str(json.loads(source or "{}").get("url", "")))
+    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError):
+        url = urlsplit("")
+    if url.scheme == "file":
+        places.append(Path(url2pathname(url.path)))
+    return next((each for each in places if (each / "editors/vscode/build.py").is_file()), None)
 
 
 def plugin_source(editor: str) -> Path | None:

@@ -11,7 +11,7 @@ import click
 from lsp_completions.cli import impatient
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.screen import visible
-from lsp_completions.configuration import load_user_layers
+from lsp_completions.configuration import config_file, load_user_layers
 from lsp_completions.configuration.in_force import put_in_force
 from lsp_completions.diagnosis.asking import answer_to
 from lsp_completions.errors import CompletionsError
@@ -94,8 +94,10 @@ def missing(settings: Settings) -> str:
             f"{settings.source_of('endpoint')} names: run lsp-completions login."
         )
     return (
-        "Suggestions come from nowhere yet: run lsp-completions login for a Sourcegraph instance, "
-        "or lsp-completions model install for a small model on this machine."
+        "Suggestions come from nowhere yet. Run lsp-completions login for a Sourcegraph instance, "
+        "or lsp-completions model install for a small model on this machine; or for a model server "
+        'of your own write provider = "ollama", "llama.cpp", "openai" or "mistral" into '
+        f"{config_file()}."
     )
 
 
