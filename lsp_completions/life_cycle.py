@@ -162,6 +162,12 @@ class LifeCycle:
                 signal.signal(getattr(signal, name), on_signal)
 
 
+class Lines(str):
+    """Lines that are ours, down to the last letter: a log may show them as several."""
+
+    __slots__ = ()
+
+
 def trace(error: BaseException) -> str:
     """What `error` is and where it came from; its words only where they are ours, free of code."""
     if isinstance(error, CompletionsError):
@@ -169,7 +175,7 @@ def trace(error: BaseException) -> str:
     lines = traceback.format_tb(error.__traceback__, -8)
     cause = error.__cause__ or error.__context__
     after = f" after {type(cause).__name__}" if cause is not None else ""
-    return "\n".join([f"{type(error).__name__}{after}", *(line.rstrip() for line in lines)])
+    return Lines("\n".join([f"{type(error).__name__}{after}", *(line.rstrip() for line in lines)]))
 
 
 async def _settled(hook: Callable[[], Awaitable[object]]) -> None:

@@ -7,12 +7,16 @@ a server fills two files of half a megabyte at most, and the files of ten server
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lsp_completions.life_cycle import Lines, trace
 from lsp_completions.stdio import exists
+from lsp_completions.visible import one_line
 
 if TYPE_CHECKING:
     from logging.handlers import QueueListener, RotatingFileHandler
@@ -113,11 +117,11 @@ class LogFile:
         except OSError:
             self.file = None
             return
-        handler.setFormatter(logging.Formatter(FORM, DATE))
         words: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
         self._listener = QueueListener(words, handler)
         self._listener.start()
         self._handler = QueueHandler(words)
+        self._handler.setFormatter(Formatter(FORM, DATE))
 
     async def aclose(self) -> None:
         """Write what is still to be written, and no more."""
@@ -131,6 +135,34 @@ class LogFile:
             await asyncio.to_thread(listener.stop)
             for each in listener.handlers:
                 each.close()
+
+
+class Formatter(logging.Formatter):
+    """One line for each record, whatever is in the names and sentences that it carries.
+
+    Else a file's name could hold what looks like a record of ours. Only our own `Lines` are
+    several, and of an exception no words are told, which may be code.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as it is written down."""
+        shown = copy(record)
+        text, given = one_line(str(record.msg)), record.args
+        if isinstance(given, Mapping):
+            text %= {name: _told(each) for name, each in given.items()}
+        elif given:
+            text %= tuple(map(_told, given))
+        shown.msg, shown.args, shown.exc_text, shown.stack_info = text, None, None, None
+        return super().format(shown)
+
+    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's name
+        """Where it came from."""
+        error = ei[1] if isinstance(ei, tuple) else None
+        return "" if error is None else str(_told(trace(error)))
+
+
+def _told(argument: object) -> object:
+    return argument if isinstance(argument, int | float | Lines) else one_line(str(argument))
 
 
 class Early(logging.Handler):

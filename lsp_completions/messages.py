@@ -15,6 +15,7 @@ from lsp_completions.configuration.in_force import Question
 from lsp_completions.convert import Client
 from lsp_completions.errors import CompletionsError
 from lsp_completions.protocol import Server
+from lsp_completions.visible import one_line
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class Messages:
         task.add_done_callback(self._waiting.discard)
 
     def _show(self, kind: types.MessageType, sentence: str) -> None:
-        message = f"lsp-completions: {sentence}"
+        message = f"lsp-completions: {one_line(sentence)}"  # editors keep logs, too
         self._server.window_show_message(types.ShowMessageParams(kind, message))
 
     async def _show_in_a_pause(self, kind: types.MessageType, sentence: str) -> None:

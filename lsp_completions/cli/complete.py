@@ -12,7 +12,7 @@ import click
 
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
-from lsp_completions.cli.screen import Screen, can_draw, visible
+from lsp_completions.cli.screen import Screen, can_draw
 from lsp_completions.configuration import config_file
 from lsp_completions.configuration.in_force import put_in_force
 from lsp_completions.configuration.places import Places
@@ -21,6 +21,7 @@ from lsp_completions.errors import CompletionsError
 from lsp_completions.oneshot import Answer, Cursor, Place, complete_once, cursor_at
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
+from lsp_completions.visible import visible
 
 
 def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_json: bool) -> Exit:

@@ -11,10 +11,10 @@ import click
 
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
-from lsp_completions.cli.screen import visible
 from lsp_completions.cli.words import short
 from lsp_completions.log_file import logs, process_of
 from lsp_completions.stdio import exists
+from lsp_completions.visible import visible
 
 POLL = 0.3  # seconds between two looks
 

@@ -31,6 +31,7 @@ from lsp_completions.diagnosis.steps import Step
 from lsp_completions.kinds import Secret
 from lsp_completions.running import running
 from lsp_completions.settings import Settings, knobs
+from lsp_completions.visible import one_line, visible
 
 PARTS = (
     *("pygls", "lsprotocol", "httpx", "httpcore", "truststore", "platformdirs", "click"),
@@ -63,7 +64,7 @@ def report() -> Exit:
         *("", "## What `check` says", ""),
         *(checked(steps, neutral)),
     ]
-    click.echo("\n".join(lines))
+    click.echo(visible("\n".join(lines)))
     say("It holds no code, no token, and no name of yours. Look at it before you send it.")
     impatient.leave(Exit.GOOD)
     return Exit.GOOD
@@ -152,7 +153,7 @@ def servers(found: Sequence[Mapping[str, Any]], neutral: "Neutral") -> list[str]
                 each.get("how") or "",
                 each.get("reason") or what(each),
             )
-            lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
+            lines.append(f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |")
         lines.append("")
     return lines
 

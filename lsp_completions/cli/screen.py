@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Self, TextIO
 
+from lsp_completions.visible import visible
+
 DIM, NORMAL = "\x1b[2m", "\x1b[22m"
 TAB = 8  # columns, as terminals have it
 
@@ -85,11 +87,6 @@ def laid_out(pieces: Iterable[Piece], columns: int) -> list[str]:
     return [*rows, row + NORMAL]
 
 
-def visible(text: str) -> str:
-    """The text without characters that would do something to the terminal or to its order."""
-    return text.translate(_PICTURES)
-
-
 def width_of(character: str) -> int:
     """How many columns a character takes."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
@@ -119,16 +116,3 @@ def _understands_escapes() -> bool:
     if not kernel32.GetConsoleMode(output, ctypes.byref(mode)):
         return False
     return bool(kernel32.SetConsoleMode(output, mode.value | 0x0004))
-
-
-# Controls have pictures, half characters and what turns the direction of the text around do not.
-_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"} | dict.fromkeys(
-    [
-        *range(0x7F, 0xA0),
-        *(0x61C, 0x200E, 0x200F),
-        *range(0x202A, 0x202F),
-        *range(0x2066, 0x206A),
-        *range(0xD800, 0xE000),
-    ],
-    0xFFFD,
-)

@@ -11,11 +11,11 @@ import click
 
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
-from lsp_completions.cli.screen import visible
 from lsp_completions.cli.words import WIDEST, ago, clock, columns, padded, short, size, wrapped
 from lsp_completions.explanation import HELP, PASSED
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.running import running
+from lsp_completions.visible import visible
 
 NOBODY = (
     "No server runs: no editor has started lsp-completions, or it has ended. An editor starts it "

@@ -13,13 +13,13 @@ import click
 from lsp_completions.cli.check import shows_ticks
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
-from lsp_completions.cli.screen import visible
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.running import running
 from lsp_completions.statistics.records import DAY, SOON, Unusable
 from lsp_completions.statistics.store import KEPT_DAYS, database_file, delete, read
 from lsp_completions.statistics.summary import Group, Summary, summarized
+from lsp_completions.visible import visible
 
 NARROWEST, WIDEST = 60, 100  # columns
 BAR = 20  # columns

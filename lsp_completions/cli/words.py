@@ -7,8 +7,9 @@ import textwrap
 import time
 from typing import TextIO
 
-from lsp_completions.cli.screen import visible, width_of
+from lsp_completions.cli.screen import width_of
 from lsp_completions.providers.retry_after import in_words
+from lsp_completions.visible import visible
 
 NARROWEST, WIDEST = 20, 100  # columns; longer lines are hard to read
 USUAL = 80  # columns; some terminals do not know their size

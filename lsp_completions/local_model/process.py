@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from lsp_completions.local_model.gguf import fim_tokens
 from lsp_completions.pipeline.templates import FimTokens
+from lsp_completions.visible import one_line
 
 # Seconds until the first lease, for whoever started the process and is about to take it.
 FIRST_LEASE = 10.0
@@ -286,7 +287,7 @@ def main() -> NoReturn:
     except ModuleNotFoundError:
         leave(Exit.NO_ENGINE)
     except RuntimeError as error:
-        sys.stderr.write(f"{time.strftime('%F %T')} {options.model}: {error}\n")
+        sys.stderr.write(f"{time.strftime('%F %T')} {one_line(f'{options.model}: {error}')}\n")
         leave(Exit.NO_MODEL)
     except BaseException:  # noqa: BLE001 - threads of the engine would keep a broken process alive
         traceback.print_exc()

@@ -29,7 +29,7 @@ from lsp_completions.credentials.credential import CredentialOrigin, origin_of
 from lsp_completions.disclosure import Disclosure
 from lsp_completions.errors import CompletionsError
 from lsp_completions.journal import Journal, Method
-from lsp_completions.log_file import LogFile
+from lsp_completions.log_file import Formatter, LogFile
 from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
 from lsp_completions.pipeline.document import Document
@@ -87,9 +87,8 @@ READERS: dict[str, Callable[[object], Any]] = {
 def serve(*, client_process_id: int | None = None) -> NoReturn:
     """Serve one editor over standard input and output, until it ends."""
     stderr = logging.StreamHandler(sys.stderr)
-    logging.basicConfig(
-        handlers=[stderr], level=logging.WARNING, format="%(levelname)s %(message)s"
-    )
+    stderr.setFormatter(Formatter("%(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[stderr], level=logging.WARNING)
     CompletionServer(stderr=stderr).serve_stdio(editor_pid=client_process_id)
 
 

@@ -139,6 +139,19 @@ def test_looking_on_from_a_terminal(user: User) -> None:
     assert "which has ended" in user.run("log").stderr
 
 
+def test_no_name_of_a_file_s_is_taken_for_a_line_of_the_log(user: User) -> None:
+    forged = "2026-01-01 00:00:00.000 INFO inline mine.py: suggested (1 ms)"
+    with LspClient.start(SERVER, env=user.env) as client:
+        user.editor(client)
+        for end in ("\n", "\r", "\u2028"):
+            client.result(INLINE, user.opens(client, f"a.py{end}{forged}{end}.py"))
+        log = Path(user.waits_for(3)["log"])
+        assert client.stop() == 0
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert len([line for line in lines if forged in line]) == 3
+    assert not [line for line in lines if line.startswith(forged)]
+
+
 def test_a_report_names_nobody(user: User) -> None:
     with LspClient.start(SERVER, env=user.env) as client:
         user.editor(client)

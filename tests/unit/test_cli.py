@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lsp_completions import __version__
 from lsp_completions.cli import as_editors_start_it, commands, main
-from lsp_completions.cli.screen import DIM, Screen, can_draw, laid_out, visible
+from lsp_completions.cli.screen import DIM, Screen, can_draw, laid_out
 from lsp_completions.cli.words import wrapped
 from lsp_completions.errors import InvalidParams, LocalModelFailed
 from lsp_completions.local_model.files import ModelFile
@@ -402,20 +402,6 @@ def test_an_unfinished_picture_leaves_nothing(steps: list[tuple[str, str, str]])
 
 def test_ghost_text_alone_is_dim() -> None:
     assert "".join(laid_out([("f(", ""), ("x\ny", DIM), (")", "")], 80)).count(DIM) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        pytest.param("a\tb\nc é 日 😀", "a\tb\nc é 日 😀", id="text"),
-        pytest.param("\x1b[2J\x07\r", "␛[2J␇␍", id="what moves the cursor"),
-        pytest.param("\x9b2J\x7f", "\ufffd2J\ufffd", id="what terminals read as an escape too"),
-        pytest.param("\u202eevil\u2066", "\ufffdevil\ufffd", id="what turns the text around"),
-        pytest.param("\ud800", "\ufffd", id="half a character"),
-    ],
-)
-def test_text_does_nothing_to_the_terminal(text: str, shown: str) -> None:
-    assert visible(text) == shown
 
 
 class Terminal(io.StringIO):

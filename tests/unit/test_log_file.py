@@ -1,16 +1,21 @@
 """The log: for its user alone, of bounded size, and never in anybody's way."""
 
+import io
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from lsp_completions import log_file
 from lsp_completions.cli.log import Following, end_of, log
-from lsp_completions.log_file import OURS, LogFile, log_folder, logs, process_of
+from lsp_completions.errors import ModelFailed
+from lsp_completions.life_cycle import trace
+from lsp_completions.log_file import OURS, Formatter, LogFile, log_folder, logs, process_of
+
+logger = logging.getLogger(f"{OURS}.test")
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +108,57 @@ async def test_where_none_can_be_written_there_is_none(tmp_path: Path) -> None:
     log = await written(tmp_path, "a")
     assert log.file is None
     assert logs(tmp_path) == []
+
+
+FORGED = "2026-01-01 00:00:00.000 INFO inline mine.py: suggested (1 ms)"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\n  "])
+@pytest.mark.parametrize(
+    "say",
+    [
+        pytest.param(lambda text: logger.info("inline %s: suggested", text), id="a file's name"),
+        pytest.param(lambda text: logger.info("%s", ModelFailed(text)), id="what a server says"),
+        pytest.param(lambda text: logger.info("%(path)s", {"path": text}), id="a name's value"),
+        pytest.param(lambda text: logger.info(text), id="a library's sentence"),
+        pytest.param(lambda text: logger.error("%s", trace(ModelFailed(text))), id="an error"),
+        pytest.param(lambda text: logger.error("x", exc_info=ModelFailed(text)), id="an exception"),
+    ],
+)
+async def test_nothing_forges_a_line(tmp_path: Path, say: Callable[[str], None], end: str) -> None:
+    stderr = io.StringIO()
+    handler = logging.StreamHandler(stderr)
+    handler.setFormatter(Formatter("%(levelname)s %(message)s"))
+    log = LogFile(handler, tmp_path)
+    log.level("info")
+    await log.begin("the first line")
+    logger.addHandler(handler)
+    try:
+        say(f"a.py{end}{FORGED}")
+    finally:
+        logger.removeHandler(handler)
+    await log.aclose()
+    assert log.file is not None
+    for text in (log.file.read_text(encoding="utf-8"), stderr.getvalue()):
+        assert FORGED in text
+        assert not [line for line in text.splitlines() if line.strip().startswith(FORGED)]
+
+
+async def test_where_a_mistake_of_ours_happened_is_several_lines(tmp_path: Path) -> None:
+    log = LogFile(folder=tmp_path)
+    await log.begin("the first line")
+    code = f"qua{'rk'}\n{FORGED}"
+    try:
+        raise ValueError(code)
+    except ValueError as error:
+        logger.error("failed: %s", trace(error))
+        logger.exception("failed as well")
+    await log.aclose()
+    assert log.file is not None
+    text = log.file.read_text(encoding="utf-8")
+    assert text.count("ValueError\n  File ") == 2
+    assert text.count(Path(__file__).name) == 2
+    assert "quark" not in text
 
 
 def test_a_file_s_name_does_nothing_to_the_terminal(

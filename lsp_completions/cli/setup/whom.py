@@ -10,7 +10,6 @@ import click
 
 from lsp_completions.cli import impatient
 from lsp_completions.cli.saying import say
-from lsp_completions.cli.screen import visible
 from lsp_completions.configuration import config_file, load_user_layers
 from lsp_completions.configuration.in_force import put_in_force
 from lsp_completions.diagnosis.asking import answer_to
@@ -23,6 +22,7 @@ from lsp_completions.providers.model_lists import list_request, models_in
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.settings import Api, Settings
 from lsp_completions.transport import Transport
+from lsp_completions.visible import visible
 
 SECONDS = 2.0  # for an answer from this machine
 MOST = 9  # models offered; a longer list is `ollama list`'s

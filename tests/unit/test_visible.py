@@ -1,0 +1,41 @@
+"""Text from elsewhere does nothing to a terminal, and begins no line of its own in a log."""
+
+import pytest
+
+from lsp_completions.cli.saying import say
+from lsp_completions.visible import one_line, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a\tb\nc é 日 😀", "a\tb\nc é 日 😀", id="text"),
+        pytest.param("\x1b[2J\x07\r", "␛[2J␇␍", id="what moves the cursor"),
+        pytest.param("\x9b2J\x7f", "\ufffd2J\ufffd", id="what terminals read as an escape too"),
+        pytest.param("\u202eevil\u2066", "\ufffdevil\ufffd", id="what turns the text around"),
+        pytest.param("\ud800", "\ufffd", id="half a character"),
+    ],
+)
+def test_text_does_nothing_to_the_terminal(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+def test_what_is_said_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    say("Error: the server says \x1b]0;mine\x07.")
+    assert capsys.readouterr().err == "Error: the server says ␛]0;mine␇.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a\tb é 😀", "a\tb é 😀", id="text"),
+        pytest.param("a\nb", "a␊b", id="a line break"),
+        pytest.param("a\r\nb\rc", "a␍␊b␍c", id="line breaks of other systems"),
+        pytest.param("a\vb\fc\x1cd\x85e", "a␋b␌c␜d\ufffde", id="what Python reads as one"),
+        pytest.param("a\u2028b\u2029c", "a\ufffdb\ufffdc", id="what Unicode calls one"),
+        pytest.param("\x1b[2J\ud800", "␛[2J\ufffd", id="what terminals act on"),
+    ],
+)
+def test_a_line_stays_one(text: str, shown: str) -> None:
+    assert one_line(text) == shown
+    assert len(one_line(text).splitlines()) == 1
