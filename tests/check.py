@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lsp_completions import settings
+from lsp_completions.cli import exits
 from lsp_completions.configuration import schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +39,7 @@ ALL_TESTS = ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "worksteal"
 
 # Between `<!-- NAME:begin -->` and `<!-- NAME:end -->` stands what the function returns.
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"settings": settings.reference},
+    "README.md": {"settings": settings.reference, "exit codes": exits.exit_codes_for_the_readme},
 }
 
 # Whole files, made of what they were.

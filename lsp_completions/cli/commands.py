@@ -11,7 +11,7 @@ import click
 
 from lsp_completions import __doc__ as subtitle
 from lsp_completions import __version__, cli
-from lsp_completions.cli.exits import Exit
+from lsp_completions.cli.exits import Exit, exit_codes_of
 from lsp_completions.cli.saying import say
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.settings import Api
@@ -132,10 +132,7 @@ def serve(parents: int | None, client_process_id: int | None) -> int:
     return cli.serve(parents if client_process_id is None else client_process_id)
 
 
-@group.command(
-    epilog="The exit code is 0 with a suggestion, 1 without one, 2 when the command was wrong, "
-    "and 3 when the provider could not answer."
-)
+@group.command()
 @click.argument("place", metavar="FILE:LINE:COLUMN")
 @click.option(
     "--language",
@@ -163,10 +160,7 @@ def complete(
     return complete(place, language=language, chosen=chosen, as_json=as_json)
 
 
-@group.command(
-    epilog="The exit code is 0 when all is right, 2 when the command was wrong, and 3 when "
-    "something else is."
-)
+@group.command()
 @click.argument("path", required=False, metavar="[FILE|FOLDER]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check(path: str | None, as_json: bool) -> int:
@@ -181,7 +175,7 @@ def check(path: str | None, as_json: bool) -> int:
     return check(path, as_json=as_json)
 
 
-@group.command(epilog="The exit code is 0 where a server runs, and 1 where none does.")
+@group.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def status(as_json: bool) -> int:
     """List the servers that your editors run, and how they are.
@@ -194,10 +188,7 @@ def status(as_json: bool) -> int:
     return status(as_json=as_json)
 
 
-@group.command(
-    epilog="The exit code is 0 with an answer, 1 where there is nothing to tell or nothing would "
-    "be suggested, 2 when the command was wrong, and 3 when the provider could not answer."
-)
+@group.command()
 @click.argument("place", required=False, metavar="[FILE:LINE:COLUMN]")
 @click.option("--all", "everything", is_flag=True, help="What ended by typing on as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -250,10 +241,7 @@ def paths(as_json: bool) -> int:
     return paths(as_json=as_json)
 
 
-@group.command(
-    epilog="The exit code is 0 when all is removed, 1 when nothing was, and 3 when something could "
-    "not be."
-)
+@group.command()
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--config", is_flag=True, help="Your settings file as well.")
 def clean(yes: bool, config: bool) -> int:
@@ -397,10 +385,7 @@ def trust(url: str | None, take_back: bool) -> int:
     return remove(url) if take_back else add(url)
 
 
-@group.command(
-    epilog="The exit code is 0 when all is done or printed, 1 when something is left to you, 2 "
-    "when the command was wrong, and 3 when a file could not be read or written."
-)
+@group.command()
 @click.argument("editor", type=click.Choice(["neovim", "vscode", "helix", "emacs"]))
 @click.option("--write", is_flag=True, help="Add it to the editor's files, not only print it.")
 @click.option(
@@ -420,3 +405,10 @@ def setup(editor: str, write: bool, languages: tuple[str, ...]) -> int:
     from lsp_completions.cli.setup import setup
 
     return setup(editor, write=write, languages=languages)
+
+
+for _name, _command in (
+    *group.commands.items(),
+    *((f"model {name}", command) for name, command in model.commands.items()),
+):
+    _command.epilog = exit_codes_of(_name) or None

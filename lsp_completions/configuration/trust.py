@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lsp_completions.configuration.addresses import origin_of
-from lsp_completions.errors import ConfigurationError
+from lsp_completions.errors import ConfigurationError, InvalidParams
 from lsp_completions.kinds import Address, quoted
 from lsp_completions.settings import Problem
 
@@ -61,14 +61,14 @@ def trust_file(folder: Path | None = None) -> Path:
 
 
 def read_origin(address: str) -> str:
-    """The host of an address that a person typed. Raises `ConfigurationError`."""
+    """The host of an address that a person typed. Raises `InvalidParams`."""
 
     def wrong(must: str, at: str = "") -> None:
-        raise ConfigurationError(f"The address {quoted(address)} {must}.")
+        raise InvalidParams(f"The address {quoted(address)} {must}.")
 
     read = Address().read(address, wrong)
     if read is None:
-        raise ConfigurationError("The address is empty.")
+        raise InvalidParams("The address is empty.")
     return origin_of(read)
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lsp_completions.errors import ConfigurationError, LocalModelFailed
+from lsp_completions.errors import ConfigurationError, InvalidParams, LocalModelFailed
 from lsp_completions.kinds import quoted
 
 PATIENCE = 1800.0  # seconds for a download
@@ -157,13 +157,16 @@ def install(report: Callable[[str], None]) -> Path:
 
 
 def remove(name: str) -> Path:
-    """Delete an installed model, and return where it was."""
+    """Delete an installed model, and return where it was.
+
+    Raises `InvalidParams` where there is none of that name, or it is not ours to delete.
+    """
     models = {model.name: model for model in reversed(installed())}
     if (model := models.get(name.removesuffix(".gguf"))) is None:
         there = ", ".join(models) or "none"
-        raise ConfigurationError(f"There is no model {quoted(name)}; installed: {there}.")
+        raise InvalidParams(f"There is no model {quoted(name)}; installed: {there}.")
     if model.package is not None:
-        raise ConfigurationError(
+        raise InvalidParams(
             f"{model.name} belongs to the package {model.package} of this Python environment; "
             "uninstall that."
         )

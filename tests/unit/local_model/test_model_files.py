@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from lsp_completions.errors import ConfigurationError, LocalModelFailed
+from lsp_completions.errors import ConfigurationError, InvalidParams, LocalModelFailed
 from lsp_completions.local_model import files as model_files
 from lsp_completions.local_model.files import SMOLLM2, ModelFile
 
@@ -218,9 +218,9 @@ def test_listed_and_removed(machine: Machine, tmp_path: Path) -> None:
 
     assert model_files.remove("mine.gguf") == mine
     assert model_files.find() == packaged
-    with pytest.raises(ConfigurationError, match='no model "mine"; installed: small'):
+    with pytest.raises(InvalidParams, match='no model "mine"; installed: small'):
         model_files.remove("mine")
-    with pytest.raises(ConfigurationError, match="belongs to the package some-model"):
+    with pytest.raises(InvalidParams, match="belongs to the package some-model"):
         model_files.remove("small")
     assert packaged.exists()
 
