@@ -42,7 +42,6 @@ class CompletionQuery:
     version: int | None = None
     invoked: bool = False
     trigger_kind: int | None = None
-    trigger_character: str | None = None
     selected: Selected | None = None
 
 
@@ -128,14 +127,12 @@ def read_completion(params: object) -> CompletionQuery:
     uri, version = _document_of(params)
     context = _context_of(params)
     kind = _number(context.get("triggerKind"))
-    character = context.get("triggerCharacter")
     return CompletionQuery(
         uri=uri,
         position=_position(_object(params, "params").get("position"), "position"),
         version=version,
         invoked=kind == 1,
         trigger_kind=kind,
-        trigger_character=character if isinstance(character, str) else None,
     )
 
 

@@ -1,8 +1,8 @@
 """From cursor to edit: the stages, in the order they run. Pure: no clock, network, disk or log.
 
-positions    line and column <-> columns in the editor's units; where lines end
+positions    columns in characters <-> columns in the editor's units
 uris         one key per document, and the path shown to a model
-rope         a long text in short pieces, shared between snapshots
+rope         a long text in short pieces, shared between snapshots; where lines end
 document     the text of an open document: replaced, never mutated
 languages    one table of languages
 grammar      what parses a language, where it is installed

@@ -52,7 +52,6 @@ _CHAT = Family(
     template=_TEXT,
     repository="Repository: {repository}\n",
     excerpt=f"{EXCERPT[0]}\nPath: {{path}}\n{{text}}\n{EXCERPT[1]}",
-    symbol=f"{EXCERPT[0]}\nWhat is known of `{{symbol}}`:\n{{text}}\n{EXCERPT[1]}",
     excerpts_end="\n\n",
     comments=False,
     special_tokens=(REPLY.opening, REPLY.closing, CURSOR, *FILE, *EXCERPT),

@@ -19,7 +19,6 @@ LONGEST_LIST = 4000  # characters of names in brackets
 class Import:
     """One import. `names` are those it brings in, by what they are called here."""
 
-    module: str
     names: tuple[tuple[str, str], ...] = ()
     """What each is called here, and there. Empty where all of the module is meant."""
     alias: str = ""
@@ -59,19 +58,19 @@ def _python(text: str, path: str) -> Iterator[Import]:
                 module, _, alias = (word.strip() for word in part.partition(" as "))
                 if module:
                     alias = alias or (module if "." not in module else "")
-                    yield Import(module=module, alias=alias, paths=_python_files(module, path))
+                    yield Import(alias=alias, paths=_python_files(module, path))
             continue
         module = match["module"]
         names = _named(re.sub(r"#[^\n]*", "", match["many"] or match["names"]), " as ")
         if not module:
             continue
         paths = _python_files(module, path)
-        yield Import(module=module, names=names, paths=paths)
+        yield Import(names=names, paths=paths)
         # What is imported from a package may be a module of its own.
         for here, there in names:
             if there != "*":
                 deeper = f"{module}{'' if module.endswith('.') else '.'}{there}"
-                yield Import(module=deeper, alias=here, paths=_python_files(deeper, path))
+                yield Import(alias=here, paths=_python_files(deeper, path))
 
 
 def _python_files(module: str, path: str) -> tuple[str, ...]:
@@ -118,7 +117,7 @@ def _script(text: str, path: str) -> Iterator[Import]:
         whole = re.search(r"\*[ ]{1,4}as[ ]{1,4}([\w$]+)", said)
         default = re.match(r"[ \t]{0,4}(?:type[ ])?([\w$]+)[ \t]{0,4}(?:,|$)", said)
         alias = whole[1] if whole else default[1] if default else ""
-        yield Import(module=module, names=names, alias=alias, paths=paths)
+        yield Import(names=names, alias=alias, paths=paths)
 
 
 def _script_files(module: str, path: str) -> tuple[str, ...]:
@@ -159,7 +158,7 @@ _GO_LINE = re.compile(
 
 def _go(text: str, path: str) -> Iterator[Import]:
     # The files beside it are of the same package.
-    yield Import(module=".", paths=(f"{posixpath.dirname(path)}/",))
+    yield Import(paths=(f"{posixpath.dirname(path)}/",))
     for match in _GO.finditer(text):
         for line in _GO_LINE.finditer(match["many"] or match["one"]):
             module = line["module"]
@@ -169,7 +168,7 @@ def _go(text: str, path: str) -> Iterator[Import]:
             alias = line["alias"] or parts[-1]
             # The folder's path is the end of the package's, whatever the module is called.
             paths = tuple(f"{'/'.join(parts[at:])}/" for at in range(len(parts)))
-            yield Import(module=module, alias=alias, paths=paths)
+            yield Import(alias=alias, paths=paths)
 
 
 # ---- Rust
@@ -189,7 +188,7 @@ def _rust(text: str, path: str) -> Iterator[Import]:
     own = folder if stem in ("mod", "lib", "main") else posixpath.join(folder, stem)
     for match in _RUST_MOD.finditer(text):
         at = posixpath.join(own, match["name"])
-        yield Import(module=match["name"], alias=match["name"], paths=(f"{at}.rs", f"{at}/mod.rs"))
+        yield Import(alias=match["name"], paths=(f"{at}.rs", f"{at}/mod.rs"))
     for match in _RUST_USE.finditer(text):
         for tree in _rust_paths(match["tree"]):
             first, *rest = [part.strip() for part in tree.split("::")]
@@ -220,11 +219,11 @@ def _rust(text: str, path: str) -> Iterator[Import]:
                     paths += [f"{base}.rs", *(f"{base}/{each}.rs" for each in ("mod", "lib"))]
             names = () if name in ("*", "self") else ((here or name, name),)
             alias = modules[-1] if name == "self" and modules else ""
-            yield Import(module=tree, names=names, alias=alias, paths=tuple(dict.fromkeys(paths)))
+            yield Import(names=names, alias=alias, paths=tuple(dict.fromkeys(paths)))
             if names:
                 whole = [posixpath.join(base, *modules, name) for base in bases]
                 files = tuple(f"{at}{end}" for at in whole for end in (".rs", "/mod.rs"))
-                yield Import(module=tree, alias=here or name, paths=files)
+                yield Import(alias=here or name, paths=files)
 
 
 def _rust_root(folder: str) -> str | None:
@@ -266,12 +265,12 @@ def _c(text: str, path: str) -> Iterator[Import]:
         file = match["file"]
         bases = [*_folders_above(folder), "include", "src", "inc", "lib"]
         paths = [posixpath.normpath(posixpath.join(base, file)) for base in bases]
-        yield Import(module=file, paths=tuple(dict.fromkeys(paths)))
+        yield Import(paths=tuple(dict.fromkeys(paths)))
     stem, ending = posixpath.splitext(own)
     if ending in (".h", ".hh", ".hpp", ".hxx"):
         sources = (".c", ".cc", ".cpp", ".cxx")
         beside = tuple(posixpath.join(folder, f"{stem}{each}") for each in sources)
-        yield Import(module=own, paths=beside)
+        yield Import(paths=beside)
 
 
 # ---- Java and its kin
@@ -293,19 +292,19 @@ def _java(text: str, path: str) -> Iterator[Import]:
     root = folder.removesuffix(below).rstrip("/") if folder.endswith(below) else folder
     roots = dict.fromkeys([root, root.replace("src/test/", "src/main/"), "src/main/java", "src"])
     # What stands beside it needs no import.
-    yield Import(module=".", paths=(f"{folder}/",))
+    yield Import(paths=(f"{folder}/",))
     for match in _JAVA.finditer(text):
         parts = match["module"].split(".")
         if match["all"]:
             paths = tuple(f"{posixpath.join(each, *parts)}/" for each in roots)
-            yield Import(module=match["module"], paths=paths)
+            yield Import(paths=paths)
             continue
         files = []
         # A static member's class is the part before it.
         for at in dict.fromkeys((len(parts), len(parts) - 1)):
             if at > 0:
                 files += [f"{posixpath.join(each, *parts[:at])}{ending}" for each in roots]
-        yield Import(module=match["module"], names=((parts[-1], parts[-1]),), paths=tuple(files))
+        yield Import(names=((parts[-1], parts[-1]),), paths=tuple(files))
 
 
 # ---- the rest
@@ -320,7 +319,7 @@ def _by_path(
         for match in compiled.finditer(text):
             module = match["module"]
             alias = match.groupdict().get("alias") or ""
-            yield Import(module=module, alias=alias, paths=tuple(files(module, path)))
+            yield Import(alias=alias, paths=tuple(files(module, path)))
 
     return read
 

@@ -1,10 +1,9 @@
 """Places in a line: a column in characters on one side, in the editor's units on the other.
 
 A character here is a code point, as Python counts. Editors count in UTF-8 bytes, UTF-16 code
-units or characters, whichever was agreed on. Lines end at LF, CRLF and CR and nowhere else.
+units or characters, whichever was agreed on.
 """
 
-import io
 from enum import Enum
 
 
@@ -52,26 +51,3 @@ def width_of(text: str, encoding: PositionEncoding) -> int:
     if encoding is PositionEncoding.UTF8:
         return len(text.encode("utf-8", "surrogatepass"))
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of `text`, each with its end; the last one has none and may be empty.
-
-    `str.splitlines` would also split at form feeds and seven other characters.
-    """
-    lines = io.StringIO(text, newline="").readlines()
-    if not lines or line_end(lines[-1]):
-        lines.append("")
-    return lines
-
-
-def line_content(line: str) -> str:
-    """`line` without its end."""
-    return line[: len(line) - len(line_end(line))]
-
-
-def line_end(line: str) -> str:
-    r"""The end of `line`: `\n`, `\r\n`, `\r`, or nothing."""
-    if line.endswith("\r\n"):
-        return "\r\n"
-    return line[-1:] if line.endswith(("\n", "\r")) else ""

@@ -25,11 +25,10 @@ MOST_STOP_SEQUENCES = 4  # what hosted APIs take; some refuse a request with mor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """Code from elsewhere to show to the model; with `symbol`, what is known about that name."""
+    """Code from elsewhere to show to the model."""
 
     path: str
     text: str
-    symbol: str | None = None
 
 
 class Speaker(Enum):
@@ -185,8 +184,6 @@ def _fitted(prefix: str, suffix: str, room: int) -> tuple[str, str]:
 
 def _described(excerpt: Excerpt, family: Family) -> str:
     text = _defused(excerpt.text, family)
-    if excerpt.symbol is not None:
-        return family.symbol.format(symbol=_name(excerpt.symbol, family), text=text)
     return family.excerpt.format(path=_name(excerpt.path, family), text=text)
 
 
@@ -209,7 +206,7 @@ def _commented(text: str, comment: str) -> str:
 
 
 def _name(text: str, family: Family) -> str:
-    """A path, repository or symbol on one line."""
+    """A path or repository on one line."""
     return _defused(" ".join(text.splitlines()), family)
 
 

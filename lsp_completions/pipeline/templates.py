@@ -9,7 +9,6 @@ from dataclasses import dataclass
 # How things are told to models that know nothing but code.
 ABOUT_PATH = "Path: {path}"
 ABOUT_FILE = "Here is a reference snippet of code from {path}:\n{text}"
-ABOUT_SYMBOL = "Additional documentation for `{symbol}`:\n{text}"
 
 # Little chance: what stands around the cursor decides.
 TEMPERATURE = 0.2
@@ -45,8 +44,6 @@ class Family:
     """How the repository's name is told, where the family has a way."""
     excerpt: str = ABOUT_FILE
     """How code from another file is shown."""
-    symbol: str = ABOUT_SYMBOL
-    """How what is known about a name is shown."""
     comments: bool = True
     """Excerpts are shown as comments: the family knows no other files, only the text before."""
     path_excerpt: str = ""

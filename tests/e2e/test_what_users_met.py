@@ -11,8 +11,6 @@ from tests.e2e.test_completions import INLINE, MENU, NEOVIM, SERVER, Editor, run
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import TOKEN, Answer, Reply, rate_limited, running_stand_in
 
-AS_MENU: dict[str, Any] = {**NEOVIM, "textDocument": {"completion": {}}}
-
 
 @pytest.fixture(scope="module")
 def editor() -> Iterator[Editor]:

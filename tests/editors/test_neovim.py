@@ -71,7 +71,6 @@ def setups(*chosen: Setup) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("setup", [row(setup) for setup in chosen])
 
 
-EACH_SETUP = setups(*Setup)
 THE_PLUGIN = setups(Setup.PLUGIN, Setup.PLUGIN_ON_0_11)
 BLOCK = "(\n        items,\n        tax,\n    )"
 LINE_ENDS = pytest.mark.parametrize(

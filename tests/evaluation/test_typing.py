@@ -26,7 +26,6 @@ from tests.evaluation.tables import SETTINGS, table
 
 GAP = 0.09
 STEADY = Hands(gaps=(GAP, GAP), thinks=False)
-ONE_KEY_IN_VS_CODE = 0.04
 WORD = drawn(
     "word",
     "python",

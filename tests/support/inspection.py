@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -115,7 +115,3 @@ def running_inspection(
             process.kill()
             raise
         assert "Traceback" not in said, said
-
-
-def requests_of(told: Sequence[tuple[str, Any]]) -> list[Any]:
-    return [each for _, news in told for each in news.get("requests", ())]

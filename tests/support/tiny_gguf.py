@@ -14,7 +14,6 @@ PLAIN = "plain"
 WIDTH = 32
 NORMAL, UNKNOWN, CONTROL, BYTE = 1, 2, 3, 6
 U32, I32, F32, STRING, ARRAY, U64 = 4, 5, 6, 8, 9, 10
-FORMATS = {U32: "I", I32: "i", F32: "f", U64: "Q"}
 
 
 def text(value: str, order: str = "<") -> bytes:

@@ -43,8 +43,6 @@ END: tuple[Step, ...] = (
     something_new,
 )
 
-STEPS = (*CLEAN, *BEGIN, *END)
-
 
 def finish(text: str, context: CursorContext, mode: Mode) -> str:
     """The text to show, from what the model said; empty when it said nothing new.

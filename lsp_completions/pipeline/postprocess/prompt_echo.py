@@ -3,7 +3,7 @@
 import re
 
 from lsp_completions.pipeline.context import CursorContext
-from lsp_completions.pipeline.templates import ABOUT_FILE, ABOUT_PATH, ABOUT_SYMBOL
+from lsp_completions.pipeline.templates import ABOUT_FILE, ABOUT_PATH
 
 
 def no_prompt_echo(text: str, context: CursorContext) -> str:
@@ -23,7 +23,7 @@ _ECHO = re.compile(
     r"^[ \t]*(?:"
     # Without a comment mark it may well be a key: `Path: /usr`.
     rf"{_COMMENT}{_heading(ABOUT_PATH)}"
-    rf"|(?:{_COMMENT})?(?:{_heading(ABOUT_FILE)}|{_heading(ABOUT_SYMBOL)})"
+    rf"|(?:{_COMMENT})?{_heading(ABOUT_FILE)}"
     r"|(?:Human|Assistant): )",
     re.MULTILINE,
 )

@@ -15,7 +15,7 @@ from tests.support.cursor import context_of
 
 EXCERPTS = (
     Excerpt(path="lib/one.py", text="ONE = 1"),
-    Excerpt(path="lib/three.py", text="class Three: ...", symbol="Three"),
+    Excerpt(path="lib/two.py", text="class Two: ..."),
 )
 EVERY_FAMILY = [*FAMILIES, PLAIN, *CHATS]
 
@@ -131,8 +131,8 @@ def test_the_whole_text() -> None:
         "</other-code>\n"
         "\n"
         "<other-code>\n"
-        "What is known of `Three`:\n"
-        "class Three: ...\n"
+        "Path: lib/two.py\n"
+        "class Two: ...\n"
         "</other-code>\n"
         "\n"
         "<open-file>\n"

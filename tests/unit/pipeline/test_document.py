@@ -19,7 +19,7 @@ from lsp_completions.pipeline.document import (
     TextChange,
     apply_changes,
 )
-from lsp_completions.pipeline.positions import PositionEncoding, split_lines
+from lsp_completions.pipeline.positions import PositionEncoding
 from lsp_completions.pipeline.rope import Branch, Measure, Node, Piece, Rope
 
 UTF8, UTF16, UTF32 = PositionEncoding.UTF8, PositionEncoding.UTF16, PositionEncoding.UTF32
@@ -95,6 +95,26 @@ def test_version_is_the_last_message_s_whatever_it_is() -> None:
     assert apply_changes(document, [], UTF16, 7).version == 7
     assert apply_changes(document, [TextChange(None, "b")], UTF16, None).version is None
     assert apply_changes(document, [change((0, 0), (0, 0), "b")], UTF16, 0).version == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param("", [""], id="an empty text has one line"),
+        pytest.param("a\nb", ["a\n", "b"], id="no end at the end"),
+        pytest.param("a\n", ["a\n", ""], id="an empty last line"),
+        pytest.param("a\r\nb\rc\n", ["a\r\n", "b\r", "c\n", ""], id="all three ends"),
+        pytest.param("\r\r\n\n", ["\r", "\r\n", "\n", ""], id="ends in a row"),
+        pytest.param(
+            "a\fb\vc\x1cd\x1de\x1ef\x85g\u2028h\u2029i",
+            ["a\fb\vc\x1cd\x1de\x1ef\x85g\u2028h\u2029i"],
+            id="nothing else ends a line",
+        ),
+    ],
+)
+def test_lines_end_at_three_ends_and_no_other(text: str, lines: list[str]) -> None:
+    document = opened(text)
+    assert [document.line(line) for line in range(document.line_count)] == lines
 
 
 def test_a_snapshot_does_not_change() -> None:
@@ -256,7 +276,6 @@ def test_any_edits_leave_what_a_plain_string_would_be(
 
         check_tree(document._rope)
         lines = model_lines(text)
-        assert lines == split_lines(text)
         assert document.line_count == len(lines)
         assert [document.line(line) for line in range(len(lines))] == lines
         assert document.length == len(text)

@@ -1,4 +1,4 @@
-"""Columns in every encoding, and where lines end."""
+"""Columns in every encoding."""
 
 import pytest
 from hypothesis import given
@@ -7,9 +7,6 @@ from hypothesis import strategies as st
 from lsp_completions.pipeline.positions import (
     PositionEncoding,
     column_at,
-    line_content,
-    line_end,
-    split_lines,
     units_at,
     width_of,
 )
@@ -55,23 +52,3 @@ def test_every_column_there_and_back(line: str, encoding: PositionEncoding) -> N
         if column < len(line):
             width = width_of(line[column], encoding)
             assert {column_at(line, units + part, encoding) for part in range(width)} == {column}
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        pytest.param("", [""], id="an empty text has one line"),
-        pytest.param("a\nb", ["a\n", "b"], id="no end at the end"),
-        pytest.param("a\n", ["a\n", ""], id="an empty last line"),
-        pytest.param("a\r\nb\rc\n", ["a\r\n", "b\r", "c\n", ""], id="all three ends"),
-        pytest.param("\r\r\n\n", ["\r", "\r\n", "\n", ""], id="ends in a row"),
-        pytest.param(
-            "a\fb\vc\x1cd\x1de\x1ef\x85g\u2028h\u2029i",
-            ["a\fb\vc\x1cd\x1de\x1ef\x85g\u2028h\u2029i"],
-            id="nothing else ends a line",
-        ),
-    ],
-)
-def test_split_lines(text: str, lines: list[str]) -> None:
-    assert split_lines(text) == lines
-    assert "".join(line_content(line) + line_end(line) for line in lines) == text
