@@ -3,11 +3,10 @@
 `resolve` never fails: a wrong value is a `Problem`, and what was in force before stays in force.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Any, cast
 
 from lsp_completions.kinds import (
@@ -564,15 +563,6 @@ def _joined(later: tuple[Any, ...], earlier: tuple[Any, ...]) -> tuple[Any, ...]
     return (*later, *earlier)
 
 
-def reference() -> str:
-    """The settings as a Markdown table, for the README."""
-    rows = ["| Setting | Values | Default | What it does |", "| --- | --- | --- | --- |"]
-    for key, knob in _knobs():
-        cells = (f"`{key}`", _kind(knob).values, _shown(knob.default), knob.metadata["sentence"])
-        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    return "\n".join(rows) + "\n"
-
-
 def keys() -> list[str]:
     """The names of all settings, as the user writes them."""
     return [key for key, _ in _knobs()]
@@ -633,13 +623,3 @@ def _unknown(key: str, known: Mapping[str, object]) -> str:
     near += difflib.get_close_matches(word, spellings, n=1)
     hint = f"; did you mean {quoted(spellings[near[0]])}?" if near else "."
     return f"There is no setting {quoted(key)}{hint}"
-
-
-def _shown(default: object) -> str:
-    match default:
-        case None | "" | ():
-            return ""
-        case Enum():
-            return f"`{default.value}`"
-        case _:
-            return f"`{json.dumps(default)}`"

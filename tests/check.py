@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lsp_completions import settings
 from lsp_completions.cli import exits
 from lsp_completions.configuration import schema
 
@@ -39,7 +38,7 @@ ALL_TESTS = ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "worksteal"
 
 # Between `<!-- NAME:begin -->` and `<!-- NAME:end -->` stands what the function returns.
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"settings": settings.reference, "exit codes": exits.exit_codes_for_the_readme},
+    "README.md": {"settings": schema.reference, "exit codes": exits.exit_codes_for_the_readme},
 }
 
 # Whole files, made of what they were.

@@ -1,6 +1,7 @@
-"""The settings as a JSON Schema, for editors that complete and check them, and for VS Code.
+"""The settings as a JSON Schema, for editors that complete and check them; for VS Code; as a table.
 
-It says how one writes them; `settings.resolve` also takes what people and editors make of that.
+The schema says how one writes them; `settings.resolve` also takes what people and editors make of
+that.
 """
 
 import json
@@ -91,6 +92,15 @@ def vs_code_manifest(manifest: str) -> str:
     return _json(whole)
 
 
+def reference() -> str:
+    """The settings as a Markdown table, for the README."""
+    rows = ["| Setting | Values | Default | What it does |", "| --- | --- | --- | --- |"]
+    for knob in knobs():
+        cells = (f"`{knob.key}`", knob.kind.values, _shown(knob.default), knob.sentence)
+        rows.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
 def schema_of(kind: Kind[object]) -> Schema:
     """The values of a kind."""
     match kind:
@@ -140,6 +150,16 @@ def _default(knob: Knob) -> Schema:
 
 def _said_default(knob: Knob) -> str:
     return "".join(f" Default: `{json.dumps(value)}`." for value in _default(knob).values())
+
+
+def _shown(default: object) -> str:
+    match default:
+        case None | "" | ():
+            return ""
+        case Enum():
+            return f"`{default.value}`"
+        case _:
+            return f"`{json.dumps(default)}`"
 
 
 def _json(value: object) -> str:

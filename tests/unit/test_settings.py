@@ -18,7 +18,6 @@ from lsp_completions.settings import (
     Problem,
     Settings,
     keys,
-    reference,
     resolve,
 )
 
@@ -490,13 +489,6 @@ def test_defaults_are_values_their_own_kind_takes() -> None:
         raw = default.value if isinstance(default, Enum) else default
         settings, problems = resolved({key: raw})
         assert (getattr(settings, setting.name), problems) == (default, [])
-
-
-def test_the_reference_has_a_row_for_each_setting() -> None:
-    rows = reference().splitlines()[2:]
-    assert [row.split("`")[1] for row in rows] == keys()
-    assert all(row.count(" | ") == 3 and row.endswith(". |") for row in rows)
-    assert "| `totalTimeout` | number above 0 and up to 600 | `7.0` |" in reference()
 
 
 json_values = st.recursive(

@@ -4,7 +4,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from lsp_completions import __version__
-from lsp_completions.configuration.schema import settings_schema, vs_code_manifest
+from lsp_completions.configuration.schema import reference, settings_schema, vs_code_manifest
 from lsp_completions.settings import Settings, keys, knobs, resolve
 from tests.check import ROOT
 
@@ -90,3 +90,10 @@ def test_the_rest_of_the_manifest_stays() -> None:
     assert json.loads(vs_code_manifest(json.dumps(MANIFEST))) == MANIFEST
     assert MANIFEST["name"] == "lsp-completions"
     assert MANIFEST["version"] == __version__
+
+
+def test_the_reference_has_a_row_for_each_setting() -> None:
+    rows = reference().splitlines()[2:]
+    assert [row.split("`")[1] for row in rows] == keys()
+    assert all(row.count(" | ") == 3 and row.endswith(". |") for row in rows)
+    assert "| `totalTimeout` | number above 0 and up to 600 | `7.0` |" in reference()
