@@ -22,7 +22,6 @@ from lsp_completions.kinds import (
     Number,
     PathPatterns,
     ProxyKind,
-    Secret,
     Switches,
     Text,
     Texts,
@@ -33,6 +32,7 @@ from lsp_completions.kinds import (
     step,
 )
 from lsp_completions.proxy_address import ProxyAddress
+from lsp_completions.secret import Secret
 
 LONGEST_WAIT = 600  # seconds; nobody watches a cursor for longer
 

@@ -20,9 +20,10 @@ from lsp_completions.credentials.credential import origin_of
 from lsp_completions.credentials.logins import Login, Logins, how_protected
 from lsp_completions.diagnosis.asking import answer_to
 from lsp_completions.errors import ConfigurationError, InvalidParams, NotAuthorized
-from lsp_completions.kinds import Address, Secret, Token
+from lsp_completions.kinds import Address, Token
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_user import question, token_page, user_in
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Transport
 from lsp_completions.transport.network import network_of

@@ -28,8 +28,8 @@ from lsp_completions.configuration.places import Places
 from lsp_completions.credentials.logins import Logins
 from lsp_completions.diagnosis.examination import Subject, examine
 from lsp_completions.diagnosis.steps import Step
-from lsp_completions.kinds import Secret
 from lsp_completions.running import running
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings, knobs
 from lsp_completions.visible import one_line, visible
 

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO
 
 from lsp_completions.errors import NoCredential
-from lsp_completions.kinds import CommandLine, Headers, Secret, Token
+from lsp_completions.kinds import CommandLine, Headers, Token
+from lsp_completions.secret import Secret
 
 PATIENCE = 10.0  # seconds; long enough to touch a key, too short to be forgotten
 MOST = 64 * 1024  # characters; a token has some dozens, and headers a few thousand

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from lsp_completions.kinds import Secret
+from lsp_completions.secret import Secret
 
 SERVICE = "lsp-completions"
 PATIENCE = 5.0  # seconds; a keyring that is open answers within some hundred milliseconds

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.kinds import LoginToken, Secret
+from lsp_completions.secret import LoginToken, Secret
 
 FILE = "logins.json"
 PATIENCE = 10.0  # seconds; who holds the lock writes one small file

@@ -24,11 +24,12 @@ from typing import Any
 
 from lsp_completions import __version__
 from lsp_completions.errors import ConfigurationError, LocalModelFailed
-from lsp_completions.kinds import Secret, quoted
+from lsp_completions.kinds import quoted
 from lsp_completions.local_model import files as model_files
 from lsp_completions.local_model.process import Address, Exit
 from lsp_completions.pipeline.templates import FimTokens
 from lsp_completions.private import make_private
+from lsp_completions.secret import Secret
 
 START = 120.0  # seconds; a large model comes from a cold disk
 ANSWER = 5.0  # seconds; a process that is alive answers within milliseconds

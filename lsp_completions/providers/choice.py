@@ -3,7 +3,6 @@
 from typing import TypedDict
 
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.kinds import LoginToken, Secret
 from lsp_completions.pipeline.templates import TEMPERATURE
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.llama_cpp import LlamaCpp
@@ -13,6 +12,7 @@ from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.wire import host_of
+from lsp_completions.secret import LoginToken, Secret
 from lsp_completions.settings import Api, Settings
 
 # Numbers, as `localhost` may be tried at `::1` first, where neither of them listens.

@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.templates import FimTokens, family_with
 from lsp_completions.providers.base import Limits
 from lsp_completions.providers.llama_cpp import LlamaCpp
+from lsp_completions.secret import Secret
 
 # Two processor cores read some 200 tokens a second and write some 36: what is sent has to be read
 # within a second or two, and a line, which two dozen tokens nearly always hold, written within one.

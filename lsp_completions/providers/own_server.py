@@ -28,7 +28,6 @@ from lsp_completions.errors import (
     UnexpectedReply,
     UnknownModel,
 )
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 from lsp_completions.providers.retry_after import in_words, retry_after
@@ -43,6 +42,7 @@ from lsp_completions.providers.wire import (
     sentence_in,
     with_added,
 )
+from lsp_completions.secret import Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 
 from lsp_completions import __version__
 from lsp_completions.errors import NotAttributed, ProviderError, Reply
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt, Speaker, Turn
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers import sourcegraph_refusals as refusals
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 from lsp_completions.providers.wire import base_of, encoded, host_of, sentence_in, with_added
+from lsp_completions.secret import Secret
 
 # What an instance completes code with when no model is named; few administrators choose another.
 USUAL_MODEL = "deepseek-coder-v2-lite-base"

@@ -29,9 +29,9 @@ from lsp_completions.errors import (
     UnknownModel,
     UnsupportedEditor,
 )
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.retry_after import in_words, retry_after
 from lsp_completions.providers.wire import first_sentence, is_page, kind_of, sentence_in
+from lsp_completions.secret import Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

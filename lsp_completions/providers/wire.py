@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from lsp_completions import __version__
 from lsp_completions.errors import NotUnderstood, Refused, ServerFailed
-from lsp_completions.kinds import Secret
+from lsp_completions.secret import Secret
 
 USER_AGENT = f"lsp-completions/{__version__}"
 

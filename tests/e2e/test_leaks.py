@@ -22,12 +22,12 @@ import trustme
 from lsp_completions.completer import complete
 from lsp_completions.errors import CompletionsError
 from lsp_completions.generations import Generations
-from lsp_completions.kinds import Secret
 from lsp_completions.local_model.files import is_available
 from lsp_completions.pipeline.document import Document
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, at_hand
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.leaks import found, fresh

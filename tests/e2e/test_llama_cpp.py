@@ -7,11 +7,11 @@ import pytest
 
 from lsp_completions.errors import NotAuthorized, Refused
 from lsp_completions.generations import Generation, Generations
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.openai import OpenAI
+from lsp_completions.secret import Secret
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.llama_server import KEY, running_llama_server
 from tests.support.reading import said_by

@@ -17,7 +17,6 @@ from lsp_completions.cache import Memory
 from lsp_completions.completer import complete
 from lsp_completions.errors import CompletionsError, Interrupted, RateLimited, TimedOut
 from lsp_completions.generations import Generations, GivenUp
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Suggested
@@ -25,6 +24,7 @@ from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, at_hand
+from lsp_completions.secret import Secret
 from lsp_completions.session import Turns
 from lsp_completions.settings import Settings
 from tests.evaluation.virtual_time import run

@@ -10,12 +10,12 @@ import pytest
 from lsp_completions.completer import complete
 from lsp_completions.errors import Interrupted, ProviderError, TimedOut
 from lsp_completions.generations import Generations
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, Selection, at_hand
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings
 from tests.support.cursor import apply, cursor
 

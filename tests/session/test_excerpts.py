@@ -9,7 +9,6 @@ import pytest
 
 from lsp_completions.completer import complete
 from lsp_completions.generations import Generations
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Suggested
 from lsp_completions.pipeline.prompt import Excerpt
@@ -17,6 +16,7 @@ from lsp_completions.providers.base import Event, HttpRequest, Limits
 from lsp_completions.providers.local import LIMITS
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import ExcerptQuery, Request, at_hand
+from lsp_completions.secret import Secret
 from lsp_completions.settings import resolve
 from tests.support.cursor import cursor
 

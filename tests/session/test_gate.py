@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lsp_completions.errors import NotAuthorized
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.secret import Secret
 from lsp_completions.settings import resolve
 from lsp_completions.sharing.context_filters import AGAIN, LASTS, SIGNING_IN, ContextFilters
 from lsp_completions.sharing.gate import FRESH, Gate

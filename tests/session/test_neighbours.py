@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from lsp_completions.kinds import Secret
 from lsp_completions.neighbours import Neighbours
 from lsp_completions.pipeline.context import Windows, context_at
 from lsp_completions.pipeline.document import (
@@ -31,6 +30,7 @@ from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import ExcerptQuery
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings, resolve
 from lsp_completions.sharing.context_filters import ContextFilters
 from lsp_completions.sharing.gate import Gate

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from lsp_completions.errors import CompletionsError, Refused
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Prompt
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.secret import Secret
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.asking import opened
 from tests.support.extra import extra_cases

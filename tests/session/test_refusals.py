@@ -5,11 +5,11 @@ import pytest
 from lsp_completions.completer import complete
 from lsp_completions.errors import ProviderError, Refused
 from lsp_completions.generations import Generations
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Skipped, SkipReason, Suggested
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, at_hand
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings
 from lsp_completions.transport import Timeouts, Transport
 from tests.support.refusals import ALL, No

@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator, Sequence
 from lsp_completions.cache import Memory
 from lsp_completions.completer import complete
 from lsp_completions.generations import Generations
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.outcome import Outcome, Suggested
 from lsp_completions.pipeline.uris import document_key
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, Selection, at_hand
+from lsp_completions.secret import Secret
 from lsp_completions.session import Shown
 from lsp_completions.settings import Settings
 from lsp_completions.trail import Trail

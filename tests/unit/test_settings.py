@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_completions.kinds import Secret
 from lsp_completions.proxy_address import NO_PROXY, ProxyAddress
+from lsp_completions.secret import Secret
 from lsp_completions.settings import (
     Api,
     LogLevel,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_site import (
     ClientConfig,
@@ -18,6 +17,7 @@ from lsp_completions.providers.sourcegraph_site import (
     switched_off,
     unknown,
 )
+from lsp_completions.secret import Secret
 from lsp_completions.site import AGAIN, LASTS, MOST, OFF_LASTS, Sites
 from lsp_completions.transport import Transport
 from tests.support.sourcegraph import (

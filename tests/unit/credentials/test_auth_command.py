@@ -9,7 +9,8 @@ import pytest
 
 from lsp_completions.credentials.auth_command import Credential, Run, credential_in, which
 from lsp_completions.errors import NoCredential
-from lsp_completions.kinds import Command, CommandLine, Secret
+from lsp_completions.kinds import Command, CommandLine
+from lsp_completions.secret import Secret
 from tests.support.sourcegraph import TOKEN
 
 NOW = 1_000_000.0

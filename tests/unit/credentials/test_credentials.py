@@ -23,8 +23,9 @@ from lsp_completions.credentials.credential import (
 )
 from lsp_completions.credentials.logins import Login
 from lsp_completions.errors import NoCredential
-from lsp_completions.kinds import CommandLine, LoginToken, Secret
+from lsp_completions.kinds import CommandLine
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.secret import LoginToken, Secret
 from lsp_completions.settings import Settings, resolve
 from tests.support.asking import eventually
 

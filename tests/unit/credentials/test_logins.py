@@ -13,7 +13,7 @@ import pytest
 from lsp_completions.credentials import keychain
 from lsp_completions.credentials.logins import Login, Logins
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.kinds import Secret
+from lsp_completions.secret import Secret
 from tests.support import keyrings
 
 URL = "https://sg.example.com"

@@ -8,7 +8,7 @@ from lsp_completions.configuration import load_user_layers
 from lsp_completions.configuration.in_force import InForce, put_in_force
 from lsp_completions.credentials import src_cli
 from lsp_completions.credentials.logins import Logins
-from lsp_completions.kinds import Secret
+from lsp_completions.secret import Secret
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.base import Provider
 from lsp_completions.providers.choice import half_set_up, provider_for
 from lsp_completions.providers.llama_cpp import LlamaCpp
@@ -13,6 +12,7 @@ from lsp_completions.providers.mistral import Mistral
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.secret import Secret
 from lsp_completions.settings import Api, resolve
 
 ACCOUNT = {"endpoint": "https://sg.example.com", "accessToken": "sgp_secret"}

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.mistral import Mistral
 from lsp_completions.providers.model_lists import Listed, list_request, models_in
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.own_server import OwnServer
+from lsp_completions.secret import Secret
 
 OLLAMA = {
     "models": [

@@ -23,7 +23,6 @@ from lsp_completions.errors import (
     UnexpectedReply,
     UnknownModel,
 )
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.prompt import Excerpt, Prompt, build_prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.pipeline.templates import family_of
@@ -34,6 +33,7 @@ from lsp_completions.providers.mistral import Mistral
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.openai import OpenAI
 from lsp_completions.providers.own_server import OwnServer
+from lsp_completions.secret import Secret
 from tests.support.cursor import context_of
 
 KEY = "key-0123456789abcdef"

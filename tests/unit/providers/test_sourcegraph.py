@@ -15,13 +15,13 @@ from lsp_completions.errors import (
     Reply,
     UnexpectedReply,
 )
-from lsp_completions.kinds import Secret
 from lsp_completions.pipeline.chats import family_for
 from lsp_completions.pipeline.prompt import Prompt, build_prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.pipeline.templates import family_of
 from lsp_completions.providers.base import Event, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.secret import Secret
 from tests.support.cursor import context_of
 from tests.support.extra import extra_cases
 

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_pages import (
     CHARS_OF_UNKNOWN_WINDOW,
@@ -35,6 +34,7 @@ from lsp_completions.providers.sourcegraph_site import (
     kind_of,
     unknown,
 )
+from lsp_completions.secret import Secret
 from tests.support.extra import extra_cases
 
 TOKEN = "sgp_local_0123456789abcdef"

@@ -22,8 +22,8 @@ from lsp_completions.errors import (
     UnknownModel,
     UnsupportedEditor,
 )
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.secret import Secret
 
 TOKEN = "sgp_local_0123456789abcdef"
 HTML = {"content-type": "text/html; charset=UTF-8"}

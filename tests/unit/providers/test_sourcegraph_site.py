@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 
 from lsp_completions.errors import ConfigurationError, Reply
-from lsp_completions.kinds import Secret
 from lsp_completions.providers.base import Limits
 from lsp_completions.providers.sourcegraph import USUAL_MODEL, Sourcegraph
 from lsp_completions.providers.sourcegraph_site import (
@@ -25,6 +24,7 @@ from lsp_completions.providers.sourcegraph_site import (
     switched_off,
     unknown,
 )
+from lsp_completions.secret import Secret
 from tests.support.extra import extra_cases
 
 INSTANCE = Sourcegraph(endpoint="https://sg.example.com", token=Secret("t"))
