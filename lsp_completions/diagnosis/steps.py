@@ -94,7 +94,10 @@ def _as_sentence(text: str) -> str:
 def _usual_remedy(error: CompletionsError) -> str:
     match error:
         case ProxyNotAuthorized():
-            return "Put them into the proxy's address: http://USER:PASSWORD@HOST:PORT."
+            return (
+                "Put the right ones into the proxy's address, http://USER:PASSWORD@HOST:PORT; in "
+                "them @ is written as %40, : as %3A and / as %2F."
+            )
         case Unreachable():
             return (
                 "Check the address, and whether this machine is online and in the company's "

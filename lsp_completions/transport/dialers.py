@@ -17,7 +17,7 @@ from pathlib import Path
 import httpcore
 from httpcore import AsyncNetworkBackend, AsyncNetworkStream
 
-from lsp_completions.errors import Unreachable
+from lsp_completions.errors import ProxyNotAuthorized, Unreachable
 from lsp_completions.proxy_address import ProxyAddress
 from lsp_completions.transport.certificates import why_untrusted
 from lsp_completions.transport.network import address_of
@@ -71,6 +71,9 @@ class Dialer(AsyncNetworkBackend):
     def _refused(self, why: str) -> Unreachable:
         return Unreachable(f"The proxy {self._proxy.place} {why}.")
 
+    def _wants_login(self, why: str) -> ProxyNotAuthorized:
+        return ProxyNotAuthorized(f"The proxy {self._proxy.place} {why}.")
+
 
 class UnixSocket(Dialer):
     """Leads every connection through a socket on this machine, behind which it goes on."""
@@ -111,14 +114,12 @@ class Tunnel(Dialer):
             if not status[1].startswith(b"2"):
                 schemes = re.findall(rb"(?im)^proxy-authenticate:[ \t]*([\w-]+)", head)
                 words = status[2].decode("ascii", "replace")[:100]
+                if status[1] == b"407":
+                    offered = [scheme.decode("ascii") for scheme in schemes]
+                    raise self._wants_login(why_login_is_wanted(self._proxy, offered))
+                words = "".join(filter(str.isprintable, words))
                 raise self._refused(
-                    why_proxy_refused(
-                        self._proxy,
-                        int(status[1]),
-                        "".join(filter(str.isprintable, words)),
-                        [scheme.decode("ascii") for scheme in schemes],
-                        host,
-                    )
+                    f"refused to connect to {host}: {int(status[1])} {words}".rstrip()
                 )
             if not head.endswith(b"\r\n\r\n"):
                 raise self._refused(_NO_HTTP)  # nobody speaks before our handshake
@@ -149,15 +150,8 @@ def login_header(proxy: ProxyAddress) -> list[tuple[str, str]]:
     return [("Proxy-Authorization", f"Basic {base64.b64encode(login).decode('ascii')}")]
 
 
-def why_proxy_refused(
-    proxy: ProxyAddress, status: int, words: str, schemes: list[str], host: str
-) -> str:
-    """What a proxy's refusal means.
-
-    To follow on "The proxy X"; `schemes` are the logins it takes.
-    """
-    if status != 407:
-        return f"refused to connect to {host}: {status} {words}".rstrip()
+def why_login_is_wanted(proxy: ProxyAddress, schemes: list[str]) -> str:
+    """What a proxy's 407 means, to follow on "The proxy X"; `schemes` are the logins it takes."""
     if schemes and "basic" not in [scheme.lower() for scheme in schemes]:
         return (
             f"wants a login by {' or '.join(schemes)}, and only Basic is spoken here; a local proxy"
@@ -185,7 +179,7 @@ class Socks(Dialer):
             if method == 2 and login:
                 await self._log_in(stream, reply)
             elif method != 0:
-                raise self._refused(
+                raise self._wants_login(
                     "wants a login of a kind that is not spoken here"
                     if login
                     else "wants a user name and a password; put them into its address:"
@@ -211,7 +205,7 @@ class Socks(Dialer):
         )
         _, status = await self._read(reply, 2)
         if status:
-            raise self._refused("does not accept the user name and password in its address")
+            raise self._wants_login("does not accept the user name and password in its address")
 
     async def _read(self, reply: "_Exactly", count: int) -> bytes:
         content = await reply.read(count)

@@ -31,7 +31,7 @@ from lsp_completions.errors import (
 )
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.transport.connections import Connections
-from lsp_completions.transport.dialers import why_proxy_refused
+from lsp_completions.transport.dialers import why_login_is_wanted
 from lsp_completions.transport.event_stream import (
     BOM,
     MAX_BYTES,
@@ -281,7 +281,7 @@ class Exchange:
             schemes = [
                 value.partition(" ")[0] for value in response.headers.get_list("proxy-authenticate")
             ]
-            why = why_proxy_refused(found.address, 407, "", schemes, self._host)
+            why = why_login_is_wanted(found.address, schemes)
             raise ProxyNotAuthorized(f"The proxy {found.address.place} {why}.")
 
     async def _read_refusal(self, response: httpx.Response) -> None:

@@ -491,7 +491,7 @@ def test_a_name_that_is_looked_up_for_ever_holds_nobody_up(person: User) -> None
             ProxyServer(Kind.HTTP, login=("me", "secret-of-mine")),
             "me:secret-of-another",
             "does not accept the user name and password",
-            "a proxy is set by `proxy`",
+            "@ is written as %40",
             id="another login is wanted",
         ),
         pytest.param(

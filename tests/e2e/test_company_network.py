@@ -48,13 +48,13 @@ def editor(env: Mapping[str, str | None]) -> Iterator[LspClient]:
             assert unwanted not in client.stderr
 
 
-def suggestions(client: LspClient) -> list[str]:
+def suggestions(client: LspClient, *, by_hand: bool = True) -> list[str]:
     document = {"uri": "file:///w/a.py", "languageId": "python", "version": 1, "text": "x = \n"}
     client.notify("textDocument/didOpen", {"textDocument": document})
     at = {
         "textDocument": {"uri": document["uri"]},
         "position": {"line": 0, "character": 4},
-        "context": {"triggerKind": 1},
+        "context": {"triggerKind": 1 if by_hand else 2},
     }
     return [item["insertText"] for item in client.result(INLINE, at)["items"]]
 
@@ -102,3 +102,39 @@ def test_what_is_wrong_is_told_and_stops_nothing(instance: StandIn, ca_file: str
         "lsp-completions: The proxy that HTTP_PROXY names is not used: it must begin with http://,"
         " https://, socks5:// or unix:.",
     ]
+
+
+OTHERS = 'provider = "openai"\nurl = "https://models.test/v1"\nmodel = "m"\n'
+
+
+@pytest.mark.parametrize("kind", [Kind.HTTP, Kind.SOCKS5])
+@pytest.mark.parametrize("whom", ["", OTHERS], ids=["an instance", "others"])
+@pytest.mark.parametrize(
+    ("login", "told"),
+    [
+        pytest.param("", "wants a user name and a password", id="none"),
+        pytest.param("me:wrong", "does not accept the user name", id="another"),
+    ],
+)
+def test_a_proxy_that_wants_a_login_says_so_at_once(
+    instance: StandIn, ca_file: str, tmp_path: Path, kind: Kind, login: str, told: str, whom: str
+) -> None:
+    """It is told by the first request, once, and not asked at every key."""
+    file = tmp_path / "lsp-completions" / "config.toml"
+    file.parent.mkdir()
+    proxy = ProxyServer(kind, to=instance.port, login=("me", "secret"))
+    with running_proxy(proxy):
+        file.write_text(f"{whom}proxy = '{proxy.url_with(login) if login else proxy.url}'\n")
+        env = {"XDG_CONFIG_HOME": str(tmp_path), "NODE_EXTRA_CA_CERTS": ca_file}
+        with editor(env) as client:
+            assert suggestions(client, by_hand=False) == []
+            message = client.expect("window/showMessage")["message"]
+            assert f"The proxy {proxy.place} {told}" in message
+            tried = proxy.connections
+            for _ in range(3):
+                assert suggestions(client, by_hand=False) == []
+            assert proxy.connections == tried
+            assert told not in str(client.waiting())
+            # The file is read beside the first question.
+            file.write_text(f"proxy = '{proxy.url_with('me:secret')}'\n")
+            assert any(suggestions(client, by_hand=False) for _ in range(50))

@@ -71,12 +71,18 @@ DONE = b"event: done\ndata: {}\n\n"
 
 async def reason(url: str, timeouts: Timeouts = PATIENT, **options: Any) -> str:
     """Why `url` cannot be reached."""
+    error = await failure(url, timeouts, **options)
+    assert isinstance(error, Unreachable | TimedOut)
+    return str(error)
+
+
+async def failure(url: str, timeouts: Timeouts = PATIENT, **options: Any) -> CompletionsError:
+    """What goes wrong on the way to `url`."""
     async with opened(**options) as transport:
         with pytest.raises(CompletionsError) as caught:
             await read(transport, ask(url), timeouts)
-    assert isinstance(caught.value, Unreachable | TimedOut)
     assert not any(SECRET in repr(error) for error in everything_behind(caught.value))
-    return str(caught.value)
+    return caught.value
 
 
 def everything_behind(error: BaseException | None) -> Iterator[BaseException]:

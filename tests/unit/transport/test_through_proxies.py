@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trustme
 
-from lsp_completions.errors import TimedOut
+from lsp_completions.errors import ProxyNotAuthorized, TimedOut
 from lsp_completions.proxy_address import NO_PROXY, read_proxy_address
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import Network
@@ -22,6 +22,7 @@ from tests.support.asking import (
     PATIENT,
     ask,
     eventually,
+    failure,
     opened,
     pool_of,
     read,
@@ -171,16 +172,23 @@ class TestWhichProxy:
             assert len(await read(transport, ask(url))) == 1
 
 
+async def login_wanted(url: str, proxy: Any) -> str:
+    """What is said where a login is what is missing."""
+    error = await failure(url, network=by(proxy))
+    assert isinstance(error, ProxyNotAuthorized)
+    return str(error)
+
+
 class TestRefusals:
     @pytest.mark.parametrize("url", [TLS, PLAIN], ids=["TLS", "plain"])
     @pytest.mark.parametrize("kind", WITH_LOGIN)
     async def test_wants_a_login(self, kind: Kind, url: str) -> None:
         async with instance_behind(kind, tls=url is TLS, login=("me", "secret")) as (_, proxy):
-            assert await reason(url, network=by(proxy)) == (
+            assert await login_wanted(url, proxy) == (
                 f"The proxy {proxy.place} wants a user name and a password; put them into its"
                 f" address: {kind}://USER:PASSWORD@{proxy.place}."
             )
-            assert await reason(url, network=by(proxy.url_with("me:wrong"))) == (
+            assert await login_wanted(url, proxy.url_with("me:wrong")) == (
                 f"The proxy {proxy.place} does not accept the user name and password in its"
                 " address."
             )
@@ -190,7 +198,7 @@ class TestRefusals:
         async with instance_behind(
             Kind.HTTP, tls=url is TLS, login=("me", "secret"), offers=("Negotiate", "NTLM")
         ) as (_, proxy):
-            assert await reason(url, network=by(proxy)) == (
+            assert await login_wanted(url, proxy) == (
                 f"The proxy {proxy.place} wants a login by Negotiate or NTLM, and only Basic is"
                 " spoken here; a local proxy that logs in to it, such as px or cntlm, helps."
             )
