@@ -184,7 +184,9 @@ class Place:
         file = model.resolve().stat()
         # A file that was replaced is another model, and a folder may be shared by machines.
         what = (model.resolve(), file.st_size, file.st_mtime_ns, __version__, platform.node())
-        name = hashlib.sha256("\0".join(map(str, what)).encode()).hexdigest()[:16]
+        # A file's name need not be text.
+        text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
+        name = hashlib.sha256(text).hexdigest()[:16]
         return Place(address=folder / f"model-{name}.json", log=log_file())
 
     async def lease(self) -> "Lease | None":

@@ -185,7 +185,10 @@ def load(model: Path, key: str) -> tuple[Any, int]:
     threads = min(_processors(), MOST_THREADS)
 
     params = engine.CommonParams()
-    params.model.path = str(model)
+    try:
+        params.model.path = str(model)
+    except UnicodeEncodeError:
+        raise RuntimeError("its name is no text, and the engine opens no such file") from None
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [key]

@@ -131,13 +131,13 @@ def _write(file: Path, batch: Batch, patience: float) -> None:
             f"INSERT INTO suggestion ({', '.join(COLUMNS)}) VALUES ({marks}) "
             "ON CONFLICT DO UPDATE SET shown = excluded.shown, fate = excluded.fate, "
             "taken = excluded.taken",
-            [[getattr(each, name) for name in COLUMNS] for each in batch.suggestions],
+            [[_storable(getattr(each, name)) for name in COLUMNS] for each in batch.suggestions],
         )
         database.executemany(
             "INSERT INTO skipped VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET count = count + excluded.count",
             [
-                (each.day, each.reason, each.language, each.provider, count)
+                (each.day, each.reason, _storable(each.language), _storable(each.provider), count)
                 for each, count in batch.nothings.items()
             ],
         )
@@ -146,6 +146,11 @@ def _write(file: Path, batch: Batch, patience: float) -> None:
                 f"UPDATE suggestion SET kept_{int(seconds)} = ? WHERE server = ? AND number = ?",
                 (share, server, number),
             )
+
+
+def _storable(value: object) -> object:
+    """The same as SQLite takes it: it knows no half of a surrogate pair, which JSON can carry."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 @contextmanager

@@ -21,6 +21,7 @@ import pytest
 from lsp_completions.completer import complete
 from lsp_completions.errors import ConfigurationError, LocalModelFailed
 from lsp_completions.generations import Generations
+from lsp_completions.kinds import quoted
 from lsp_completions.local_model import client as local_model
 from lsp_completions.local_model.client import Endpoint, LocalModel, Place
 from lsp_completions.local_model.process import Address
@@ -599,19 +600,26 @@ async def test_its_log_holds_no_code(machine: Machine) -> None:
 # ---- going wrong
 
 
+# Elsewhere a file's name is always text.
+NO_TEXT = [b"no-model-\xff.gguf"] if sys.platform == "linux" else []
+
+
+@pytest.mark.parametrize("name", [b"no-model.gguf", "no-model-é.gguf".encode(), *NO_TEXT])
 async def test_a_file_that_is_no_model(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: bytes
 ) -> None:
-    no_model = tmp_path / "no-model.gguf"
+    no_model = tmp_path / os.fsdecode(name)
     no_model.write_bytes(b"GGUF" + bytes(1000))
     local = machine.local(no_model)
     with pytest.raises(LocalModelFailed) as failed:
         await local.ready()
     assert str(failed.value) == (
-        'The file "no-model.gguf" cannot be loaded as a model. '
+        f"The file {quoted(no_model.name)} cannot be loaded as a model. "
         f"What it said is in {local_model.log_file()}."
     )
-    assert "no-model.gguf" in local_model.log_file().read_text()
+    said = local_model.log_file().read_text(encoding="utf-8", errors="replace")
+    assert "no-model" in said
+    assert "Traceback" not in said
     # Not for every key that is pressed.
     monkeypatch.setattr(Place, "spawn", lambda *_: pytest.fail("it is started again"))
     with pytest.raises(LocalModelFailed, match="cannot be loaded"):

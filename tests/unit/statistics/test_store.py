@@ -63,6 +63,18 @@ def test_what_was_written_is_read_and_later_news_replaces_it(file: Path) -> None
     assert read(file, NOW + 2 * DAY).rows == []
 
 
+def test_half_of_a_surrogate_pair_keeps_nothing_from_being_counted(file: Path) -> None:
+    odd = replace(ONE, language="a\ud800", provider="b\udfff", model="c\ud83d")
+    nothings = {replace(EMPTY, language=name): 1 for name in ("\ud800", "\udfff", "é😀")}
+    write(file, Batch(suggestions=[odd, replace(ONE, number=2)], nothings=nothings))
+    held = read(file, 0)
+    names = {
+        (each.language, each.provider, each.model) for each in (r.suggestion for r in held.rows)
+    }
+    assert names == {("a?", "b?", "c?"), ("python", "sourcegraph", "m")}
+    assert {each.language: count for each, count in held.nothings.items()} == {"?": 2, "é😀": 1}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a profile from others")
 def test_nobody_else_may_read_it(file: Path) -> None:
     before = os.umask(0)
