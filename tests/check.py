@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lsp_completions.cli import exits
+from lsp_completions.cli import exits, places
 from lsp_completions.configuration import schema
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,7 +38,11 @@ ALL_TESTS = ["-n", str(min(8, 2 * (os.cpu_count() or 1))), "--dist", "worksteal"
 
 # Between `<!-- NAME:begin -->` and `<!-- NAME:end -->` stands what the function returns.
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"settings": schema.reference, "exit codes": exits.exit_codes_for_the_readme},
+    "README.md": {
+        "settings": schema.reference,
+        "exit codes": exits.exit_codes_for_the_readme,
+        "written": places.written_for_the_readme,
+    },
 }
 
 # Whole files, made of what they were.

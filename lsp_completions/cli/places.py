@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -13,6 +13,8 @@ from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.words import short, size
 
+STATE, DATA, RUNTIME = "state", "data", "runtime"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -20,8 +22,8 @@ class Place:
 
     path: Path
     what: str
-    ours: bool = True
-    """We wrote it; what is not is the user's or somebody else's."""
+    folder: str = ""
+    """Which of our folders it is in, for the README; empty where somebody else wrote it."""
     pattern: str = ""
 
     def files(self) -> list[Path]:
@@ -29,6 +31,11 @@ class Place:
         if not self.pattern:
             return [self.path] if os.path.lexists(self.path) else []
         return sorted(self.path.glob(self.pattern))
+
+    @property
+    def ours(self) -> bool:
+        """We wrote it; what is not is the user's or somebody else's."""
+        return bool(self.folder)
 
     @property
     def name(self) -> str:
@@ -50,23 +57,40 @@ def places() -> list[Place]:
     from lsp_completions.running import servers_folder
 
     state = platformdirs.user_state_path("lsp-completions", appauthor=False)
-    logins = Logins().file
-    trusted = trust_file()
+    logins, trusted = Logins().file, trust_file()
     project = project_files([Path.cwd().as_uri()])
-    return [
-        Place(path=config_file(), what="your settings", ours=False),
-        *(Place(path=each, what="settings of this folder", ours=False) for each in project),
-        Place(path=machine_file(), what="settings of this machine", ours=False),
-        Place(path=logins.parent, pattern=f"{logins.name}*", what="logins"),
-        Place(path=trusted.parent, pattern=f"{trusted.stem}.*", what="hosts that you trust"),
-        Place(path=state, pattern="told-*", what="what you were told once"),
-        Place(path=state, pattern="statistics*", what="statistics"),
-        Place(path=log_folder(), what="logs of the servers"),
-        Place(path=log_file(), what="log of the small model"),
-        Place(path=data_folder(), what="models that were installed"),
-        Place(path=servers_folder(), what="which servers run"),
-        Place(path=runtime_folder(), pattern="model-*", what="the small model's process"),
+    theirs = [
+        Place(path=config_file(), what="your settings"),
+        *(Place(path=each, what="settings of this folder") for each in project),
+        Place(path=machine_file(), what="settings of this machine"),
     ]
+    ours = {
+        STATE: [
+            Place(path=logins.parent, pattern=f"{logins.name}*", what="logins"),
+            Place(path=trusted.parent, pattern=f"{trusted.stem}.*", what="hosts that you trust"),
+            Place(path=state, pattern="told-*", what="what you were told once"),
+            Place(path=state, pattern="statistics*", what="statistics"),
+            Place(path=log_folder(), what="logs of the servers"),
+            Place(path=log_file(), what="log of the small model"),
+        ],
+        DATA: [Place(path=data_folder(), what="models that were installed")],
+        RUNTIME: [
+            Place(path=servers_folder(), pattern="*.json*", what="which servers run"),
+            Place(path=servers_folder(), pattern="*.code*", what="prompts that inspect shows"),
+            Place(path=servers_folder(), pattern="*.wish", what="who looks at prompts"),
+            Place(path=runtime_folder(), pattern="model-*", what="the small model's process"),
+        ],
+    }
+    return [
+        *theirs,
+        *(replace(each, folder=name) for name, found in ours.items() for each in found),
+    ]
+
+
+def written_for_the_readme() -> str:
+    """What we write, as a table in Markdown."""
+    rows = [f"| {each.what} | {each.folder} |" for each in places() if each.ours]
+    return "\n".join(["| what | folder |", "| --- | --- |", *rows])
 
 
 def paths(*, as_json: bool) -> Exit:
@@ -110,7 +134,7 @@ def clean(*, yes: bool, config: bool) -> Exit:
         return Exit.NOTHING
     wanted = [each for each in places() if each.ours]
     if config:
-        wanted.append(Place(path=config_file(), what="your settings", ours=False))
+        wanted.append(Place(path=config_file(), what="your settings"))
     found = [(each, file) for each in wanted for file in each.files()]
     if not found:
         say("There is nothing to remove.")
@@ -134,7 +158,8 @@ def clean(*, yes: bool, config: bool) -> Exit:
         except OSError as error:
             left += 1
             say(f"{file} could not be removed: {error.strerror or error}.")
-    for folder in {each.path if each.pattern else each.path.parent for each in wanted}:
+    folders = {each.path if each.pattern else each.path.parent for each in wanted}
+    for folder in sorted(folders, key=lambda each: -len(each.parts)):
         _remove_if_empty(folder)
     if left:
         return Exit.BACKEND

@@ -22,6 +22,10 @@ MISTRAL_URL = "https://api.mistral.ai"
 
 # Editors show a message in a line or two, and the next key may wipe it away: this is the gist, and
 # `lsp-completions check` has room for the rest.
+NO_ACCOUNT = (
+    "Run `lsp-completions login`, or `lsp-completions model install` for a small model; "
+    "`lsp-completions check` names more ways."
+)
 LOG_IN = "Run `lsp-completions login`; `lsp-completions check` names other ways."
 INSTALL = "run `lsp-completions model install`"
 OTHERS = (
@@ -132,7 +136,10 @@ def _unconnected(settings: Settings, so_far: str, *, others: str = "") -> Config
         "SRC_ACCESS_TOKEN": ("accessToken", has_credential(settings)),
     }
     missing = {variable: key for variable, (key, is_there) in wanted.items() if not is_there}
+    what_to_do = LOG_IN
     match list(missing.values()):
+        case [_, _] if others:
+            what_to_do = NO_ACCOUNT
         case ["accessToken"] if settings.endpoint is not None:
             so_far += f": there is no access token for {host_of(settings.endpoint)}"
         case ["endpoint"]:
@@ -142,7 +149,7 @@ def _unconnected(settings: Settings, so_far: str, *, others: str = "") -> Config
         f"instance, in the environment or as {' and '.join(missing.values())} in "
         f"lsp-completions/config.toml{others}. {DESKTOP}"
     )
-    return ConfigurationError(f"{so_far}. {LOG_IN}", remedy=remedy)
+    return ConfigurationError(f"{so_far}. {what_to_do}", remedy=remedy)
 
 
 def _local(settings: Settings) -> Local:

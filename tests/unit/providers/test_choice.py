@@ -54,7 +54,7 @@ MOST = 160  # characters of a message; editors show it in a line or two
     [
         pytest.param(
             {},
-            ["No completions yet. Run ", *LOG_IN],
+            ["No completions yet. Run ", *LOG_IN, "`lsp-completions model install`"],
             [
                 "Run `lsp-completions login`, or set SRC_ENDPOINT and SRC_ACCESS_TOKEN",
                 "endpoint and accessToken in lsp-completions/config.toml",
