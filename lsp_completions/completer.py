@@ -16,6 +16,8 @@ from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Sugge
 from lsp_completions.pipeline.rebase import rebased, told_before
 from lsp_completions.request import Request, Selection
 
+NOTICEABLE = 0.1  # seconds waited before a model could be asked; less is not worth a deadline
+
 
 async def complete(
     request: Request, generations: Generations, memory: Memory | None = None
@@ -58,6 +60,9 @@ async def complete(
             return Skipped(reason=reason)
         repository = permission.repository(provider)
     request.trail.may_be_sent(provider)
+    if ends is None and request.in_all is not None and _now() - began > NOTICEABLE:
+        # What was waited for is part of it. What comes later is remembered.
+        ends = began + request.in_all
 
     asker = Asker(
         request, provider, generations, memory, repository=repository, began=began, ends=ends

@@ -62,12 +62,13 @@ class Request:
 
     `offset` is the cursor's, in code points. `path` is what the model is told. `provider` waits
     where the embedded model has to start first. `deadline` is in seconds and for all of it; `None`
-    leaves it to the provider's own. `current` gives the document as it is by then;
-    `follow_typing` asks for the edit in that document, and not in the one asked about. `by_hand`
-    means that a person wants it now, whatever went wrong before. Without a `permission` whoever
-    asks knows that the document may be sent. One `ahead` was asked for by nobody yet: a model is
-    asked once, and only where that costs little and nothing went wrong before. `grammar` parses the
-    document's language; `None` where nothing does.
+    leaves it to the provider's own, and `in_all` seconds where something had to be waited for
+    before anybody could be asked. `current` gives the document as it is by then; `follow_typing`
+    asks for the edit in that document, and not in the one asked about. `by_hand` means that a
+    person wants it now, whatever went wrong before. Without a `permission` whoever asks knows that
+    the document may be sent. One `ahead` was asked for by nobody yet: a model is asked once, and
+    only where that costs little and nothing went wrong before. `grammar` parses the document's
+    language; `None` where nothing does.
     """
 
     document: Document
@@ -78,6 +79,7 @@ class Request:
     current: Callable[[], Document | None]
     selection: Selection | None = None
     deadline: float | None = None
+    in_all: float | None = None
     follow_typing: bool = True
     by_hand: bool = False
     ahead: bool = False

@@ -225,6 +225,8 @@ class Service:
             current=partial(self.documents.get, uri),
             selection=selection,
             deadline=deadline,
+            # The embedded model takes the time it needs to start.
+            in_all=None if self.backend.is_local else settings.total_timeout,
             follow_typing=follow_typing,
             by_hand=by_hand,
             ahead=ahead,

@@ -3,10 +3,11 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
+from lsp_completions.cache import Memory
 from lsp_completions.completer import complete
 from lsp_completions.errors import Interrupted, ProviderError, TimedOut
 from lsp_completions.generations import Generations
@@ -17,6 +18,7 @@ from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.request import Request, Selection, at_hand
 from lsp_completions.secret import Secret
 from lsp_completions.settings import Settings
+from tests.evaluation.virtual_time import run
 from tests.support.cursor import apply, cursor
 
 PROVIDER = Sourcegraph(endpoint="http://127.0.0.1:1", token=Secret("t"), api_version=2)
@@ -141,6 +143,56 @@ async def test_at_the_deadline_the_whole_lines_are_shown_as_unfinished() -> None
     assert text == "def f():\n    a = 1\n"
     assert isinstance(outcome, Suggested)
     assert not outcome.complete
+
+
+@pytest.mark.parametrize(
+    ("waited", "in_all", "pause", "expected"),
+    [
+        pytest.param(0.0, 7.0, 6.9, ["42"], id="nothing was waited for"),
+        pytest.param(0.0, 7.0, 7.1, ["42"], id="it is left to the provider"),
+        pytest.param(2.0, 7.0, 4.5, ["42"], id="in time"),
+        pytest.param(2.0, 7.0, 5.5, SkipReason.TOO_SLOW, id="too late by what was waited"),
+        pytest.param(8.0, 7.0, 0.0, SkipReason.TOO_SLOW, id="too late before it was asked"),
+        pytest.param(20.0, None, 6.0, ["42"], id="the embedded model had to start"),
+    ],
+)
+def test_what_is_waited_for_first_is_part_of_the_time(
+    waited: float, in_all: float | None, pause: float, expected: list[str] | SkipReason
+) -> None:
+    """Who waits has the answer or none by then; whoever asks later has it from memory."""
+
+    async def model(_: HttpRequest) -> AsyncGenerator[Event, None]:
+        await asyncio.sleep(pause)
+        yield Event(name="completion", data=json.dumps({"deltaText": "42"}))
+
+    async def provider() -> Sourcegraph:
+        await asyncio.sleep(waited)
+        return PROVIDER
+
+    async def told() -> None:
+        document = Document.open("file:///w/a.py", "python", 1, "x = \n")
+        generations, memory = Generations(model), Memory()
+        asked = Request(
+            document=document,
+            offset=4,
+            path="a.py",
+            settings=Settings(),
+            provider=provider,
+            current=lambda: document,
+            in_all=in_all,
+        )
+        outcome = await complete(asked, generations, memory)
+        if isinstance(expected, SkipReason):
+            assert outcome == Skipped(reason=expected)
+            assert asyncio.get_running_loop().time() <= max(waited, 7.0)
+            outcome = await complete(
+                replace(asked, provider=at_hand(PROVIDER)), generations, memory
+            )
+        assert isinstance(outcome, Suggested)
+        assert outcome.edits[0].new_text == "42"
+        await generations.aclose()
+
+    run(told())
 
 
 async def test_at_the_deadline_with_nothing_there() -> None:
