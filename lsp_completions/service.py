@@ -75,7 +75,7 @@ class Service:
         self.transport = transport or Transport(report=notices.problem, spares=True)
         self.sites = Sites(self.transport.events)
         self.filters = ContextFilters(self.transport.events, version=self._version)
-        self.gate = Gate(self.filters, kept_back=self.end_for)
+        self.gate = Gate(self.filters, kept_back=self._keep_back)
         self.neighbours = Neighbours(self.gate, lambda: following.roots)
         self.backend = Backend(
             self._show_start,
@@ -144,6 +144,11 @@ class Service:
         self._ended(uri, reason)
         self.memory.forget(document_key(uri))
         self.generations.forget(document_key(uri))
+
+    def _keep_back(self, uri: str, reason: SkipReason) -> None:
+        """A document may not be sent any more, nor code of it beside another one."""
+        self.end_for(uri, reason)
+        self.generations.keep_back(display_path(uri, self._following.roots))
 
     def end_what_is_off(self) -> None:
         """End what was begun where suggestions have been switched off since."""

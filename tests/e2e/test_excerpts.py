@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.cursor import cursor
 from tests.support.lsp_client import LspClient
-from tests.support.sourcegraph import TOKEN, Answer, StandIn, running_stand_in
+from tests.support.sourcegraph import TOKEN, Answer, Gate, StandIn, running_stand_in
 
 INLINE = "textDocument/inlineCompletion"
 SERVER = [sys.executable, "-m", "lsp_completions"]
@@ -111,3 +111,30 @@ def test_what_may_not_be_shown_is_not(tmp_path: Path) -> None:
         )
         assert "country" not in prompt_of(client, instance, at)
         assert not any("article" in each.prompt for each in instance.completions)
+
+
+def test_a_stream_ends_when_what_it_was_shown_is_kept_back(tmp_path: Path) -> None:
+    """Whoever waits is answered by another, which was not shown it."""
+    with editing(tmp_path) as (client, instance):
+        opened(client, tmp_path / "prices.py", PRICES)
+        at = opened(client, tmp_path / "shop.py", SHOP)
+        prompt_of(client, instance, at, holding="article, *, discount")
+        asked = len(instance.completions)
+        instance.script = Answer(Gate(), "1")
+        end = {"start": at["position"], "end": at["position"]}
+        document = {"uri": at["textDocument"]["uri"], "version": None}
+        changes = {"textDocument": document, "contentChanges": [{"range": end, "text": "\n    z"}]}
+        client.notify("textDocument/didChange", changes)
+        at["position"] = {"line": at["position"]["line"] + 1, "character": 5}
+        number = client.send(INLINE, {**at, "context": {"triggerKind": 2}})
+        instance.wait_until(lambda: any(each.json for each in instance.completions[asked:]))
+        assert "article" in instance.completions[asked].prompt
+        instance.script = Answer("2")
+        client.notify(
+            "workspace/didChangeConfiguration",
+            {"settings": {"lspCompletions": {"exclude": ["prices.py"]}}},
+        )
+        (item,) = client.take(number)["result"]["items"]
+        assert item["insertText"] == "2"
+        assert "article" not in instance.completions[asked + 1].prompt
+        instance.wait_until(lambda: not instance.streaming)

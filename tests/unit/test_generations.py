@@ -7,7 +7,7 @@ import pytest
 from lsp_completions.errors import Interrupted, ProviderError, RateLimited, Refused, Reply
 from lsp_completions.generations import Generations
 from lsp_completions.pipeline.chats import family_for
-from lsp_completions.pipeline.prompt import Prompt
+from lsp_completions.pipeline.prompt import Excerpt, Prompt
 from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest, Limits, Provider
 from tests.evaluation.virtual_time import run
@@ -252,6 +252,23 @@ async def test_a_cancelled_reader_leaves_the_stream_alone() -> None:
     assert not generation.task.done()
     await generations.aclose()
     assert generation.task.done()
+
+
+async def test_what_is_kept_back_ends_the_streams_that_were_shown_it() -> None:
+    generations = Generations(lambda _: Stream("a", silent=True)(_))
+    shown = [("a.py",), ("b.py", "a.py"), ("b.py",), ()]
+    running = [
+        generations.start(
+            Words(),
+            Prompt(text="x", excerpts=tuple(Excerpt(path=path, text="y") for path in paths)),
+            max_tokens=8,
+            document=str(number),
+        )
+        for number, paths in enumerate(shown)
+    ]
+    generations.keep_back("a.py")
+    assert [each.ended for each in running] == [True, True, False, False]
+    await generations.aclose()
 
 
 async def test_closing_all_waits_until_connections_are_given_back() -> None:
