@@ -8,6 +8,7 @@ import asyncio
 import http.cookiejar
 import logging
 import ssl
+import time
 from collections.abc import Callable
 from functools import cached_property
 
@@ -23,6 +24,7 @@ from lsp_completions.transport.spares import Spares, open_spare
 
 # Seconds; just under the minute after which common proxies drop an idle connection.
 _KEPT = 55.0
+_SLEPT = 5.0  # seconds; clocks that are kept right go by less
 
 
 class Connections:
@@ -43,6 +45,7 @@ class Connections:
         self._pools: dict[tuple[ProxyAddress | None, bool], ReapingPool] = {}
         self._ways: dict[tuple[str, str, int | None], Proxy | None] = {}
         self._trust: asyncio.Future[Trust] | None = None
+        self._sleep = Sleep()
         self._warned: set[str] = set()
 
     @cached_property
@@ -76,6 +79,10 @@ class Connections:
 
     async def pool_for(self, url: httpx.URL) -> "ReapingPool":
         """Return the pool for `url`: one for each proxy, with and without TLS."""
+        if self._sleep.is_over():
+            # Routers have forgotten them meanwhile, or the network is another one: no sign of that
+            # comes, and a request on one of them would wait until it is too late.
+            await self.drop_idle()
         found = await self.proxy_for(url)
         proxy = None if found is None else found.address
         tls = url.scheme == "https" or (proxy is not None and proxy.scheme == "https")
@@ -133,6 +140,18 @@ class Connections:
     @cached_property
     def _proxies(self) -> Proxies:
         return find_proxies(self.report, self._network.proxy)
+
+
+class Sleep:
+    """Notices that the machine slept, by the wall clock; most clocks stand still meanwhile."""
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether it slept since this was asked last. A clock that was set looks the same."""
+        before, self._ahead = self._ahead, time.time() - time.monotonic()
+        return abs(self._ahead - before) > _SLEPT
 
 
 def dialer_to(

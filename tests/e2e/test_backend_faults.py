@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import signal
+import socket
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,8 +15,20 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_completions import INLINE, NEOVIM, SERVER, texts
+from tests.support import clocks
 from tests.support.lsp_client import LspClient
-from tests.support.raw_http import CLOSE, HOLD, RESET, RawServer, Reply, Request, chunked, head, sse
+from tests.support.raw_http import (
+    CLOSE,
+    HALF,
+    HOLD,
+    RESET,
+    RawServer,
+    Reply,
+    Request,
+    chunked,
+    head,
+    sse,
+)
 from tests.support.raw_http import whole as whole_reply
 from tests.support.sourcegraph import TOKEN
 
@@ -24,6 +38,7 @@ FIRST, TOTAL = "within 0.5 s", "within 0.9 s"
 DELTA = b'event: completion\ndata: {"deltaText":"1","completion":"1"}\n\n'
 DONE = b"event: done\ndata: {}\n\n"
 GOOD = sse(DELTA, DONE)
+ENDLESS = head("Content-Type: text/event-stream")  # as long as the connection
 STREAM = head("Content-Type: text/event-stream", "Transfer-Encoding: chunked")
 
 
@@ -31,6 +46,7 @@ class Backend(RawServer):
     """Knows nothing but completions; what it answers to those may be changed at any time."""
 
     says: Reply = GOOD
+    loop: asyncio.AbstractEventLoop
 
     def reply(self, request: Request) -> Reply:
         if "ContextFilters" in request.line:
@@ -45,6 +61,7 @@ def running(port: int = 0) -> Iterator[Backend]:
     """A backend in a thread of its own."""
     loop = asyncio.new_event_loop()
     backend = Backend(port=port)
+    backend.loop = loop
     loop.run_until_complete(backend.__aenter__())
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -110,12 +127,13 @@ class Editor:
         return [each["params"]["message"] for each in waiting if "message" in each["params"]]
 
 
-@pytest.fixture(scope="module")
-def desk() -> Iterator[tuple[Editor, Backend]]:
+@contextmanager
+def at_work(*argv: str) -> Iterator[tuple[Editor, Backend]]:
+    """An editor that has asked once already."""
     with (
         running() as backend,
         LspClient.start(
-            SERVER,
+            argv,
             env={
                 "SRC_ENDPOINT": backend.url.removesuffix("/complete"),
                 "SRC_ACCESS_TOKEN": TOKEN,
@@ -129,6 +147,12 @@ def desk() -> Iterator[tuple[Editor, Backend]]:
         for unwanted in (TOKEN, "Traceback", "never awaited"):
             assert unwanted not in client.stderr
         assert client.junk == b""
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[tuple[Editor, Backend]]:
+    with at_work(*SERVER) as pair:
+        yield pair
 
 
 def pings(gap: float) -> Reply:
@@ -170,6 +194,12 @@ FAULTS = [
     pytest.param([RESET], "broke", id="resets"),
     pytest.param([STREAM, chunked(DELTA, end=False), CLOSE], "broke off", id="hangs up in between"),
     pytest.param([STREAM, chunked(DELTA, end=False), RESET], "broke", id="resets in between"),
+    pytest.param([HALF, HOLD], "closed the connection", id="ends its half"),
+    pytest.param(
+        [STREAM, chunked(DELTA, end=False), HALF, HOLD], "broke off", id="ends its half in between"
+    ),
+    pytest.param([ENDLESS, DELTA, RESET], "broke", id="resets a body without a length"),
+    pytest.param([ENDLESS, DELTA[:-9], CLOSE], "broke off", id="cuts a body without a length"),
     pytest.param([STREAM, b"zz\r\nwhat"], "does not speak HTTP", id="a chunk that is none"),
     pytest.param(
         [head("Content-Type: text/event-stream", "Content-Length: 999"), DELTA, CLOSE],
@@ -204,6 +234,69 @@ def test_a_fault_ends_one_request_and_the_next_one_works(
     backend.says = GOOD
     editor.begins_anew()
     assert editor.completes() == ["1"]
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        pytest.param([ENDLESS, DELTA, CLOSE], id="a body without a length, no last event"),
+        pytest.param([ENDLESS, DELTA, HALF, HOLD], id="it ends its half"),
+        pytest.param([STREAM, chunked(DELTA, DONE, end=False), CLOSE], id="no last chunk"),
+        pytest.param([STREAM, chunked(DELTA, DONE, end=False), HALF, HOLD], id="its half then"),
+        pytest.param([STREAM, chunked(DELTA, DONE, end=False), RESET], id="a reset then"),
+    ],
+)
+def test_an_end_that_tells_enough(desk: tuple[Editor, Backend], says: Reply) -> None:
+    editor, backend = desk
+    backend.says = says
+    editor.begins_anew()
+    for _ in range(2):
+        assert editor.completes() == ["1"]
+    assert editor.told() == []
+    backend.says = GOOD
+    assert editor.completes() == ["1"]
+
+
+def ends(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+def ends_its_half(writer: asyncio.StreamWriter) -> None:
+    writer.write_eof()
+
+
+def resets(writer: asyncio.StreamWriter) -> None:
+    raw = writer.get_extra_info("socket")
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def has_waited(writer: asyncio.StreamWriter) -> None:
+    writer.write(whole_reply(b"", status="408 Request Timeout")[0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("closes", [ends, ends_its_half, resets, has_waited])
+def test_a_connection_closed_while_nothing_was_asked(
+    desk: tuple[Editor, Backend], closes: Callable[[asyncio.StreamWriter], None]
+) -> None:
+    """Nobody notices, whether or not it is seen before the next request is on its way."""
+    editor, backend = desk
+    backend.says = GOOD
+    editor.begins_anew()
+    closed: set[int] = set()
+    # Half of a connection still takes what is asked.
+    backend.reply = lambda request: [HOLD] if request.connection in closed else GOOD  # type: ignore[method-assign]
+    try:
+        for _ in range(3):
+            assert editor.completes() == ["1"]
+            before = backend.requests[-1].connection
+            closed.add(before)
+            backend.loop.call_soon_threadsafe(closes, backend.writers[before])
+            assert editor.completes() == ["1"]
+            assert backend.requests[-1].connection > before
+        assert editor.told() == []
+    finally:
+        del backend.reply
 
 
 def test_most_faults_are_told(desk: tuple[Editor, Backend]) -> None:
@@ -248,6 +341,23 @@ def test_a_kept_connection_that_died_costs_nothing(desk: tuple[Editor, Backend])
     finally:
         del backend.reply
     assert editor.told() == []
+
+
+def test_a_restart_while_nothing_was_asked_costs_nothing() -> None:
+    with contextlib.ExitStack() as first:
+        backend = first.enter_context(running())
+        url, port = backend.url.removesuffix("/complete"), backend.port
+        with LspClient.start(
+            SERVER, env={"SRC_ENDPOINT": url, "SRC_ACCESS_TOKEN": TOKEN}
+        ) as client:
+            editor = Editor(client)
+            editor.warms_up()
+            first.close()
+            for _ in range(3):
+                with running(port):
+                    assert editor.completes() == ["1"]
+            assert editor.told() == []
+            assert client.stop() == 0
 
 
 def test_a_restart_costs_what_was_under_way() -> None:
@@ -303,5 +413,61 @@ def test_a_machine_that_slept_in_the_middle_of_an_answer(
     meanwhile(backend)
     backend.says = GOOD
     # Nothing has to be set otherwise first.
+    assert editor.completes() == ["1"]
+    assert editor.told() == []
+
+
+JUMPS = [
+    pytest.param({"wall": 3600.0}, id="slept for an hour"),
+    pytest.param({"wall": 3600.0, "monotonic": 3600.0}, id="slept, and all clocks went on"),
+    pytest.param({"monotonic": 3600.0}, id="slept, and its time was wrong anyway"),
+    pytest.param({"wall": -86_400.0}, id="the clock was set back"),
+]
+
+
+Jump = Callable[..., None]
+
+
+@pytest.fixture(scope="module")
+def sleeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, Backend, Jump]]:
+    """A process whose clocks may jump."""
+    file = tmp_path_factory.mktemp("clocks") / "jumps"
+    with at_work(sys.executable, clocks.__file__, str(file)) as (editor, backend):
+        yield editor, backend, clocks.Clocks(file).jump
+
+
+@pytest.mark.parametrize("by", JUMPS)
+def test_a_machine_that_slept_while_nothing_was_asked(
+    sleeper: tuple[Editor, Backend, Jump], by: dict[str, float]
+) -> None:
+    """What was connected before may be dead by now without a word, so that it is not used."""
+    editor, backend, jump = sleeper
+    editor.begins_anew()
+    assert editor.completes() == ["1"]
+    before = backend.requests[-1].connection
+    assert editor.completes() == ["1"]
+    assert backend.requests[-1].connection == before
+    jump(**by)
+    assert editor.completes() == ["1"]
+    assert backend.requests[-1].connection > before
+    assert editor.told() == []
+
+
+@pytest.mark.parametrize("by", JUMPS)
+def test_a_clock_that_jumps_in_the_middle_of_an_answer(
+    sleeper: tuple[Editor, Backend, Jump], by: dict[str, float]
+) -> None:
+    editor, backend, jump = sleeper
+    editor.begins_anew()
+
+    async def jumps(_: asyncio.StreamReader) -> bool:
+        jump(**by)
+        return True
+
+    backend.says = [STREAM, jumps, chunked(DELTA, DONE)]
+    found = editor.completes()
+    # All deadlines may be over.
+    assert found in ([], ["1"]) if "monotonic" in by else found == ["1"]
+    backend.says = GOOD
     assert editor.completes() == ["1"]
     assert editor.told() == []

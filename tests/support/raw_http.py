@@ -21,9 +21,10 @@ class Action(Enum):
     CLOSE = "end the connection"
     RESET = "reset the connection"
     HOLD = "say nothing more until the client hangs up"
+    HALF = "end our half of the connection, and go on listening"
 
 
-CLOSE, RESET, HOLD = Action.CLOSE, Action.RESET, Action.HOLD
+CLOSE, RESET, HOLD, HALF = Action.CLOSE, Action.RESET, Action.HOLD, Action.HALF
 
 Step = (
     bytes
@@ -136,6 +137,8 @@ class RawServer:
                 case Action.CLOSE:
                     writer.close()
                     return False
+                case Action.HALF:
+                    writer.write_eof()
                 case Action.RESET:
                     raw = writer.get_extra_info("socket")
                     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
