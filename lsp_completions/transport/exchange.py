@@ -100,7 +100,7 @@ class Exchange:
         self._room = asyncio.Semaphore(_READ_AHEAD)
         self._end: BaseException | None = Interrupted(f"The request to {self._host} was stopped.")
         self._deadlines: list[asyncio.TimerHandle] = []
-        self._too_late: Callable[[float], CompletionsError] = self._too_slow
+        self._too_late: Callable[[float], CompletionsError] | None = None
         self.task = asyncio.create_task(self._run(), name="exchange")
         self.task.add_done_callback(lambda _: self._inbox.put_nowait(self._end))
 
@@ -152,6 +152,7 @@ class Exchange:
             self._end = error
         finally:
             self._drop_deadlines()
+            self._too_late = None  # it holds us
             if self._stage is _Stage.FINISHED:
                 self._end = None
 
@@ -227,6 +228,9 @@ class Exchange:
             await self._read(response)
         finally:
             await response.aclose()
+            # httpx 0.28 has a response and its stream hold each other, and with them the request's
+            # body, until somebody looks for garbage.
+            response.stream = httpx.ByteStream(b"")
 
     async def _trace(self, name: str, info: dict[str, Any]) -> None:
         match name:
@@ -349,12 +353,14 @@ class Exchange:
 
     def _first_event_is_due(self) -> None:
         if self._stage is not _Stage.STREAMING:
-            self._expire(self._too_late(self._timeouts.first_event))
+            self._expire(self._late(self._timeouts.first_event))
 
     def _total_is_over(self) -> None:
-        self._expire(self._too_late(self._timeouts.total))
+        self._expire(self._late(self._timeouts.total))
 
-    def _too_slow(self, seconds: float) -> CompletionsError:
+    def _late(self, seconds: float) -> CompletionsError:
+        if self._too_late is not None:
+            return self._too_late(seconds)
         match self._stage:
             case _Stage.WAITING:
                 return TimedOut(f"No connection to {self._host} became free within {seconds:g} s.")

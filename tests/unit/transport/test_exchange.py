@@ -1,12 +1,14 @@
 """One request and its answer, down to the bytes on the wire."""
 
 import asyncio
+import gc
 import gzip
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
+import httpx
 import pytest
 
 from lsp_completions.errors import (
@@ -517,3 +519,25 @@ class TestConfiguration:
         with pytest.raises(ConfigurationError, match="The endpoint must be a URL"):
             async with opened() as transport:
                 await read(transport, ask(url))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(sse(ONE, DONE), id="a stream that ends"),
+        pytest.param(whole(b"{}"), id="a whole answer"),
+    ],
+)
+async def test_what_was_sent_does_not_wait_for_the_garbage_collector(reply: Reply) -> None:
+    async with RawServer(reply) as server, opened() as transport:
+        await read(transport, ask(server.url))  # imports and connects
+        gc.collect()
+        gc.disable()
+        try:
+            body = b'{"prompt": "quark"}'
+            await read(transport, ask(server.url, body=body))
+            await asyncio.sleep(0)
+            held = [each for each in gc.get_objects() if isinstance(each, httpx.Request)]
+            assert not [each for each in held if each.content == body]
+        finally:
+            gc.enable()
