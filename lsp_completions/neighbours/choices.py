@@ -1,7 +1,9 @@
 """What was chosen at a place, which stays while nothing happens that is worth another choice."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+from weakref import ref
 
 from lsp_completions.pipeline.excerpts.choosing import Chosen, is_current
 from lsp_completions.pipeline.excerpts.index import Index
@@ -18,20 +20,29 @@ class Choice:
     asked: tuple[object, ...]
     line: int
     chosen: tuple[Chosen, ...]
-    indexes: dict[str, Index]
+    indexes: InitVar[Mapping[str, Index]]
     left_out: frozenset[str]
     """What was kept back."""
     names: set[str]
+    _chosen_from: dict[str, "ref[Index]"] = field(init=False)
 
-    def still_holds(self, line: int, names: set[str], indexes: dict[str, Index]) -> bool:
+    def __post_init__(self, indexes: Mapping[str, Index]) -> None:
+        self._remember(indexes)
+
+    def _remember(self, indexes: Mapping[str, Index]) -> None:
+        # An index that was made anew since, or whose document was closed, is of no more use.
+        self._chosen_from = {key: ref(index) for key, index in indexes.items()}
+
+    def still_holds(self, line: int, names: set[str], indexes: Mapping[str, Index]) -> bool:
         """Whether nothing happened that would make another choice worth its price."""
-        if abs(self.line - line) > MOVED or indexes.keys() != self.indexes.keys():
+        before = self._chosen_from
+        if abs(self.line - line) > MOVED or indexes.keys() != before.keys():
             return False
-        changed = [key for key, index in indexes.items() if self.indexes[key] is not index]
+        changed = [key for key, index in indexes.items() if before[key]() is not index]
         if changed:
             if not all(is_current(each, indexes) for each in self.chosen if each.key in changed):
                 return False
-            self.indexes = indexes
+            self._remember(indexes)
         # A name was typed to its end whose definition somebody has.
         new = names - self.names
         self.names |= new

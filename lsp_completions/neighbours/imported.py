@@ -63,6 +63,7 @@ class Imported:
     def closed(self, key: str) -> None:
         """Nobody asks for what a document imports any more."""
         self._looked.pop(key, None)
+        self._drop_what_nobody_imports()
 
     def look(self, own: str) -> None:
         """Begin to look for what an open document imports, unless that was done lately."""
@@ -89,6 +90,8 @@ class Imported:
             if key != own and (key in self._texts.open or await self._have_read(each)):
                 keys.append(key)
         looked.keys = tuple(dict.fromkeys(keys))
+        if self._looked.get(own) is not looked:  # closed meanwhile
+            self._drop_what_nobody_imports()
 
     async def _found(self, uri: str, imports: Sequence[Import]) -> list[Found]:
         roots = tuple(self._roots())
@@ -152,6 +155,12 @@ class Imported:
                 oldest = next(iter(read))
                 self._drop(oldest, read[oldest].uri)
         return True
+
+    def _drop_what_nobody_imports(self) -> None:
+        wanted = {key for looked in self._looked.values() for key in looked.keys}
+        for key, text in list(self._texts.read.items()):
+            if key not in wanted:
+                self._drop(key, text.uri)
 
     def _drop(self, key: str, uri: str) -> None:
         self._texts.read.pop(key, None)

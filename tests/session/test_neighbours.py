@@ -1,6 +1,7 @@
 """What other code is shown: which may be, what is ready, and that it stays while somebody types."""
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -22,6 +23,7 @@ from lsp_completions.pipeline.document import (
     TextChange,
     apply_changes,
 )
+from lsp_completions.pipeline.excerpts.index import Index
 from lsp_completions.pipeline.imports import Import
 from lsp_completions.pipeline.positions import PositionEncoding
 from lsp_completions.pipeline.prompt import Excerpt
@@ -552,3 +554,44 @@ async def test_a_mistake_in_choosing_costs_no_more_than_the_excerpts(
         assert SHOWN in await scene.reads(until=SHOWN)
     assert "ValueError" in caplog.text
     assert "price_of" not in caplog.text
+
+
+def alive(path: str) -> list[Index]:
+    """The indexes of a file that anybody still holds."""
+    gc.collect()
+    return [
+        each for each in gc.get_objects() if isinstance(each, Index) and each.key.endswith(path)
+    ]
+
+
+async def test_of_a_text_that_was_edited_only_the_newest_index_is_kept(tmp_path: Path) -> None:
+    async with opened(tmp_path) as scene:
+        scene.opens("prices.py", PRICES)
+        for shop in ("shop.py", "other_shop.py"):
+            scene.opens(shop, SHOP)
+            await scene.reads(shop, until=SHOWN)
+        scene.types("prices.py", "\n\ndef levy(amount):\n    return amount / 2\n")
+        scene.now += 10
+        # The other choice was made of the old one.
+        await scene.reads("shop.py", until=SHOWN)
+        (left,) = alive("prices.py")
+        assert "levy" in left.defined
+
+
+async def test_of_closed_documents_and_of_what_they_import_nothing_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "prices.py").write_text(PRICES)
+    (tmp_path / "taxes.py").write_text("def levy(amount):\n    return amount / 2\n")
+    taxed = SHOP.replace("AWS, price_of\n", "price_of\nfrom taxes import levy\n")
+    async with opened(tmp_path) as scene:
+        scene.opens("shop.py", SHOP)
+        scene.opens("taxed_shop.py", taxed)
+        for path in ("shop.py", "taxed_shop.py"):
+            await scene.reads(path, until=SHOWN)
+        await scene.reads("taxed_shop.py", until="def levy")
+        scene.closes("taxed_shop.py")
+        assert not alive("taxed_shop.py")
+        assert not alive("taxes.py")
+        assert alive("prices.py")  # the other one imports it as well
+        await scene.reads("shop.py", until=SHOWN)
+        scene.closes("shop.py")
+        assert not [*alive("shop.py"), *alive("prices.py")]

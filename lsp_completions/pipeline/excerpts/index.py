@@ -4,11 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from lsp_completions.pipeline.definitions import Definition, definitions_in
 from lsp_completions.pipeline.excerpts.words import LONGEST_LINE, fold, parts_of, words_in
 from lsp_completions.pipeline.imports import Import, imports_in
 from lsp_completions.pipeline.languages import Language
+
+Held = TypeVar("Held")
 
 WINDOW_LINES = 12  # of code that defines nothing, or of a body: about what fits beside definitions
 SHORT_BODY = 8  # lines; a definition of no more is shown whole where there is room
@@ -30,7 +33,7 @@ class Piece:
     """The class around it, folded."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Index:
     """A text, ready to be searched. Made of what may be sent: secrets are masked before."""
 
@@ -85,8 +88,11 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         number = len(pieces)
         pieces.append(Piece(tuple(head), tuple(body), name, holder))
         sizes.append(sum(words.values()))
+        # Most words of a piece are in it once: they share what says so.
+        shared: dict[int, tuple[int, int]] = {}
         for word, count in words.items():
-            postings.setdefault(word, []).append((number, count))
+            posting = shared.setdefault(count, (number, count))
+            postings.setdefault(word, []).append(posting)
         if name:
             defined.setdefault(name, []).append(number)
             folded.setdefault(fold(name), []).append(number)
@@ -110,6 +116,13 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         add(head, body, each.name, holders[-1][1] if holders else "")
     for start, end in _windows(lines):
         add([n for n in range(start, end) if lines[n].strip()], ())
+
+    # Many a word is in one piece, once, as others are; and a list has room that it does not need.
+    same: dict[tuple[object, ...], tuple[Any, ...]] = {}
+
+    def kept(lists: Mapping[str, list[Held]]) -> dict[str, tuple[Held, ...]]:
+        return {name: same.setdefault(tuple(held), tuple(held)) for name, held in lists.items()}
+
     average = sum(sizes) / len(sizes) if sizes else 1.0
     return Index(
         key=key,
@@ -117,12 +130,12 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
         lines=tuple(lines),
         texts=frozenset(lines),
         pieces=tuple(pieces),
-        postings=postings,
-        defined=defined,
+        postings=kept(postings),
+        defined=kept(defined),
         names=tuple(sorted(defined)),
-        folded=folded,
-        held=held,
-        ending=ending,
+        folded=kept(folded),
+        held=kept(held),
+        ending=kept(ending),
         norms=tuple(K1 * (1 - B + B * size / average) for size in sizes),
         imports=imports_in(text, language, path),
         importing=tuple(

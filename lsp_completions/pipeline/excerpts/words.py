@@ -39,7 +39,7 @@ _STOP = frozenset(
 )
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)  # names; some 3 MB
 def _words_of(name: str) -> tuple[str, ...]:
     """The words in a name, and the name itself where it has several."""
     parts = [part.lower() for part in parts_of(name)]
