@@ -5,7 +5,7 @@ it is found by the text around its place, and no request is made.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cache, partial
@@ -33,7 +33,8 @@ from lsp_completions.providers.base import Provider
 from lsp_completions.settings import Settings
 
 MOST_PER_DOCUMENT = 24  # places: a page of work
-MOST = 160  # places in all documents; each holds the text around it, and the prompt, some 25 kB
+MOST = 160  # places in all documents; each holds the text around it, some 4 kB
+MOST_WHOLE = 16  # of them, the newest, with the prompt and the windows: another 20 kB
 # Characters before the first word that the clean-up may have dropped, such as a space too many.
 MOST_DROPPED = 40
 
@@ -112,6 +113,8 @@ class Piece:
     told: Suggestion | None = None
     """Whole lines that were shown before all was said."""
     shown: bool = False
+    is_faded: bool = False
+    """Only what it takes to suggest it again is there by now."""
     others: tuple[Suggestion, ...] = ()
     """What else the model would say, where the user wanted to know."""
 
@@ -225,6 +228,13 @@ class Piece:
         self.keep_ahead_of(suggestion)
         return suggestion
 
+    def fade(self) -> None:
+        """Keep only what it takes to suggest it again, where that is known."""
+        if self.suggestion is not None and self.generation.task.done():
+            self.generation.forget_what_was_asked()
+            self.context = self.context.line_only()
+            self.is_faded = True
+
     def grown(self, suggestion: Suggestion) -> Suggestion:
         """A suggestion that goes on from what was shown already, which stays as it was."""
         if self.told is not None and not suggestion.text.startswith(self.told.text):
@@ -293,6 +303,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._pieces: OrderedDict[str, list[Piece]] = OrderedDict()
+        self._whole: deque[Piece] = deque()
 
     def add(self, piece: Piece) -> Piece:
         """Remember a piece; returns it."""
@@ -306,6 +317,9 @@ class Memory:
             del oldest[-surplus:]
             if not oldest:
                 self.forget(document)
+        self._whole.append(piece)
+        if len(self._whole) > MOST_WHOLE:
+            self._whole.popleft().fade()
         return piece
 
     def drop(self, piece: Piece) -> None:
@@ -354,6 +368,7 @@ class Memory:
         """The document was closed, or may not be sent any more."""
         for piece in self._pieces.pop(document, []):
             piece.generation.close()
+        self._whole = deque(each for each in self._whole if each.asked.document != document)
 
     def _usable(self, key: Key) -> Iterator[Piece]:
         for piece in list(self._pieces.get(key.document, [])):

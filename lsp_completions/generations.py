@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from statistics import median
 
 from lsp_completions.back_off import BackOff
@@ -57,7 +58,7 @@ class Generation:
         provider: Provider,
         prompt: Prompt,
         context: CursorContext | None,
-        ask: Callable[[Provider], AsyncGenerator[Event, None]],
+        ask: Callable[[Provider, Prompt], AsyncGenerator[Event, None]],
         instead: dict[Provider, Provider],
         replaced: Callable[[Provider], None],
         back_off: BackOff,
@@ -173,6 +174,14 @@ class Generation:
         else:
             self.hang_up()
 
+    def forget_what_was_asked(self) -> None:
+        """Keep of the prompt only what tells about the answer. The stream has to be over."""
+        excerpts = tuple(replace(each, text="") for each in self.prompt.excerpts)
+        self.prompt = replace(
+            self.prompt, text="", prefix="", suffix="", turns=(), excerpts=excerpts
+        )
+        self._context = None
+
     def _hang_up_soon(self) -> None:
         # Read to its end, so that the next request finds the connection warm.
         asyncio.get_running_loop().call_later(LINGER, self.hang_up)
@@ -230,7 +239,7 @@ class Generation:
         return other if other.prompts_for == refuser.prompts_for else None
 
     async def _listen(self) -> None:
-        async with aclosing(self._ask(self.provider)) as events:
+        async with aclosing(self._ask(self.provider, self.prompt)) as events:
             async for event in events:
                 if self.event_after is None:
                     self.event_after = asyncio.get_running_loop().time() - self.began
@@ -341,7 +350,7 @@ class Generations:
         if provider.finishes_reading:
             self._stop_reading_what_is_not_part_of(prompt)
 
-        def ask(whom: Provider) -> AsyncGenerator[Event, None]:
+        def ask(whom: Provider, prompt: Prompt) -> AsyncGenerator[Event, None]:
             return self._open_stream(whom.request(prompt, max_tokens=max_tokens))
 
         generation = Generation(

@@ -19,6 +19,9 @@ def stages(trail: Trail, outcome: Outcome) -> dict[str, Any]:
         return {"prompt": None, "steps": [], "shown": shown}
     generation, context = piece.generation, piece.context
     steps = [("what the model said", generation.raw)]
+    if piece.is_faded:
+        said = [{"name": name, "text": text} for name, text in steps]
+        return {"prompt": None, "faded": True, "steps": said, "shown": shown}
 
     def then(name: str, text: str) -> str:
         if text != steps[-1][1]:

@@ -7,7 +7,7 @@ whoever serves the model reads that beginning once.
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.grammar import Grammar
@@ -53,6 +53,16 @@ class CursorContext:
     """The suffix ends where the document does."""
     grammar: Grammar | None = None
     """What parses the language; `None` where that is not known."""
+
+    def line_only(self) -> "CursorContext":
+        """The same place with nothing but the cursor's line around it."""
+        return replace(
+            self,
+            prefix=self.line_prefix,
+            suffix=self.line_suffix,
+            starts_at_top=False,
+            ends_at_bottom=False,
+        )
 
 
 def context_at(

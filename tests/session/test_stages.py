@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from lsp_completions.cache import MOST_WHOLE
 from lsp_completions.completer import complete
 from lsp_completions.pipeline.outcome import Skipped, SkipReason
 from lsp_completions.request import Request, at_hand
@@ -66,6 +67,24 @@ async def test_of_one_from_memory_the_same_is_told() -> None:
     assert desk.begun == 1
     assert again["steps"] == first["steps"]
     assert (first["shown"], again["shown"]) == (["call(1)"], ["ll(1)"])
+
+
+async def test_of_one_asked_for_long_ago_the_words_are_left() -> None:
+    desk = Told("x = <cursor>\n", "python", ["call(1)\n", "2\n"])
+    await shown(desk)
+    for number in range(MOST_WHOLE):
+        desk.moves(f"x = \ny_{number} = <cursor>\n")
+        await shown(desk)
+    desk.moves("x = ca<cursor>\n")
+    asked = desk.begun
+    told = await shown(desk)
+    assert desk.begun == asked
+    assert told == {
+        "prompt": None,
+        "faded": True,
+        "steps": [{"name": "what the model said", "text": "call(1)\n"}],
+        "shown": ["ll(1)"],
+    }
 
 
 async def test_a_model_with_nothing_to_say_is_told_of() -> None:

@@ -230,7 +230,7 @@ async function showCode(request, place) {
     steps.append(made("h3", {}, number ? `other suggestion ${number}` : "shown"), pre);
   });
   const prompt = made("div", {}, made("h3", {}, "prompt"));
-  prompt.append(said.prompt === null ? made("p", { class: "note" }, "None was made.") : made("pre", { class: "prompt", tabindex: "0" }, said.prompt));
+  prompt.append(said.prompt === null ? made("p", { class: "note" }, said.faded ? "It is not kept any more." : "None was made.") : made("pre", { class: "prompt", tabindex: "0" }, said.prompt));
   place.replaceChildren(made("div", { class: "code" }, prompt, steps));
   const shown = prompt.querySelector("pre");
   if (shown) shown.scrollTop = shown.scrollHeight;
