@@ -1,7 +1,8 @@
 """A day in one server: a large file, twenty documents typed in by four people, and all closed.
 
-What it costs is seen from outside: the memory, and how long a request waits that has nothing to do
-with the others, which is as long as the event loop was busy with something else.
+What it costs is seen from outside: the memory once nothing happens any more, and how long a request
+waits that has nothing to do with the others, which is as long as the event loop was busy with
+something else.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
+from lsp_completions.housekeeping import QUIET
 from tests.benchmarks.measures import Code, Measure, Samples
 from tests.benchmarks.servers import Answer as Received
 from tests.benchmarks.servers import Server, notification
@@ -29,20 +31,23 @@ KEYS = 60  # of each of them
 WORD = 16  # keys, after which they go to another document
 KEY_GAP = 0.09  # seconds
 PROBE_GAP = 0.005  # seconds
+REST = QUIET + 1.5  # seconds, after which memory was given back
 
 
-async def live(server: Server, instance: StandIn, samples: Samples, *, completions: int) -> None:
-    """A day with so many completions after the typing."""
+async def live(
+    server: Server, instance: StandIn, samples: Samples, *, completions: int, rest: float = REST
+) -> None:
+    """A day with so many completions after the typing, and `rest` before each look at memory."""
     instance.script = Answer("result_of(items)\n", "    return 1\n")
     first, large = Code(299), Code(20_000)
     documents = [Code(300 + number) for number in range(DOCUMENTS)]
 
     server.write(first.open())
     await _completed(server, first)
-    _look(server, samples, IDLE)
+    await _look(server, samples, IDLE, rest)
     server.write(large.open())
     await _completed(server, large)
-    _look(server, samples, LARGE)
+    await _look(server, samples, LARGE, rest)
 
     for document in documents:
         server.write(document.open())
@@ -59,10 +64,11 @@ async def live(server: Server, instance: StandIn, samples: Samples, *, completio
         server.write(notification("textDocument/didClose", closed))
     await server.ask("benchmark/none", {})
     await instance.until(lambda: not instance.streaming)
-    _look(server, samples, EVENING)
+    await _look(server, samples, EVENING, rest)
 
 
-def _look(server: Server, samples: Samples, measure: Measure) -> None:
+async def _look(server: Server, samples: Samples, measure: Measure, rest: float) -> None:
+    await asyncio.sleep(rest)
     if (memory := server.resident_bytes()) is not None:
         samples.wall[measure].append(memory)
 

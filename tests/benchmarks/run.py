@@ -27,6 +27,8 @@ class Plan:
     """Also stock pygls on the one long line: seconds for each key."""
     completions: int = 1000
     """Of the day that each server lives once."""
+    rest: float = day.REST
+    """Seconds in which nothing happens before each look at its memory."""
 
 
 QUICK = Plan(
@@ -37,6 +39,7 @@ QUICK = Plan(
     sizes=(1_000, 100_000),
     slow_pairs=False,
     completions=200,
+    rest=0,
 )
 
 
@@ -105,7 +108,13 @@ async def run(plan: Plan, tell: Callable[[str], None] = lambda _: None) -> Repor
                 if kind.completes:
                     tell(f"a day of {kind.name}")
                     async with running(kind, settings) as fresh:
-                        await day.live(fresh, instance, days[kind], completions=plan.completions)
+                        await day.live(
+                            fresh,
+                            instance,
+                            days[kind],
+                            completions=plan.completions,
+                            rest=plan.rest,
+                        )
     _keep(report, rounds, plan)
     for kind, samples in days.items():
         report.samples[kind].wall.update(samples.wall)

@@ -63,7 +63,8 @@ def test_the_table_has_a_row_for_each_measure(report: Report) -> None:
 def test_a_day_leaves_little_behind(report: Report) -> None:
     wall = report.samples[OURS].wall
     if day.IDLE in wall:  # where the system tells
-        assert wall[day.EVENING][0] < 1.6 * wall[day.IDLE][0]
+        # Before anything is given back.
+        assert wall[day.EVENING][0] < 1.35 * wall[day.IDLE][0]
 
 
 def _cost(report: Report, kind: Kind, size: str) -> float:
