@@ -6,7 +6,6 @@ is its peer's business.
 
 import _thread
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -18,6 +17,7 @@ from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from lsp_completions.errors import CompletionsError
+from lsp_completions.housekeeping import Housekeeping
 from lsp_completions.stdio import (
     Reader,
     Stderr,
@@ -32,7 +32,6 @@ _log = logging.getLogger(__name__)
 
 CLEAN_UP = 1.0  # seconds for everything in `on_stop`
 FLUSH = 0.3  # seconds for the last answers to leave
-SETTLED = 1.0  # seconds after which all is there that stays
 STUCK = 2.5  # seconds after which the process ends even if the loop does not come round
 
 
@@ -59,6 +58,7 @@ class LifeCycle:
     def __init__(self) -> None:
         self._peer: Peer | None = None
         self._on_stop: Sequence[Callable[[], Awaitable[object]]] = ()
+        self._on_rest: Sequence[Callable[[], object]] = ()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ending: asyncio.Future[int | None] | None = None
 
@@ -68,14 +68,16 @@ class LifeCycle:
         on_stop: Sequence[Callable[[], Awaitable[object]]],
         *,
         editor_pid: int | None = None,
+        on_rest: Sequence[Callable[[], object]] = (),
     ) -> NoReturn:
         """Serve on stdin and stdout until the end, then end the process.
 
         Exit code 0 after `shutdown`, 1 without, 128 + n after signal n.
         The end comes with `exit`, end of input, a signal, or the death of the editor: the process
         that `initialize` names, `editor_pid`, or the one that started us.
+        `on_rest` is called while nothing happens.
         """
-        self._peer, self._on_stop = peer, on_stop
+        self._peer, self._on_stop, self._on_rest = peer, on_stop, on_rest
         code = 1
         try:
             incoming, outgoing = take_pipes()
@@ -119,16 +121,21 @@ class LifeCycle:
             self.watch(editor_pid)
 
         writer = Writer(outgoing, on_broken=partial(self.stop, None, "the editor hung up"))
+        housekeeping = Housekeeping(self._loop, self._on_rest)
+
+        def receive(messages: list[object]) -> None:
+            housekeeping.noticed()
+            peer.receive(messages)
+
         reader = Reader(
             incoming,
-            on_messages=peer.receive,
+            on_messages=receive,
             on_end=partial(self.stop, None, "end of input"),
             may_read=writer.has_room,
         )
         peer.send = lambda body: writer.write(frame(body))
         writer.start()
         reader.start(self._loop)
-        self._loop.call_later(SETTLED, _settle)
 
         code = await self._ending
         await self._clean_up(peer)
@@ -183,15 +190,6 @@ async def _settled(hook: Callable[[], Awaitable[object]]) -> None:
         await hook()
     except Exception as error:  # noqa: BLE001 - the others still have their turn
         _log.error("cleaning up failed: %s", trace(error))
-
-
-def _settle() -> None:
-    """Look for garbage once, and from now on only among what is new.
-
-    All modules together take 25 ms, at moments that nobody chooses.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@
         return answer(snapshot)         # a value, or a coroutine: a task whose result is the answer
 
     server.on_stop.append(session.aclose)  # async, a second in all
+    server.on_rest.append(session.forget)  # called while nothing happens
     server.serve_stdio()                   # never returns: ends the process
 
 **Handlers** are plain functions of one value. It comes from `readers[method]`, called with the raw
@@ -97,6 +98,7 @@ class Server(LanguageServer):
         """What is advertised for a method, as in lsprotocol's `...Options`."""
         self.position_encoding: types.PositionEncodingKind | str = "utf-16"
         self.on_stop: list[Callable[[], Awaitable[object]]] = []
+        self.on_rest: list[Callable[[], object]] = []
         self.life = LifeCycle()
         super().__init__(name, version, protocol_cls=Protocol)
 
@@ -126,7 +128,7 @@ class Server(LanguageServer):
 
     def serve_stdio(self, *, editor_pid: int | None = None) -> NoReturn:
         """Serve on stdin and stdout until the end, then end the process; see `LifeCycle`."""
-        self.life.serve(self.protocol, self.on_stop, editor_pid=editor_pid)
+        self.life.serve(self.protocol, self.on_stop, editor_pid=editor_pid, on_rest=self.on_rest)
 
 
 class _Stage(enum.Enum):

@@ -22,10 +22,14 @@ from lsp_completions.neighbours import Neighbours
 from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.asking import NEAR, why_not_ask
+from lsp_completions.pipeline.balance import stack_before_line, statement_width
 from lsp_completions.pipeline.context import context_at
 from lsp_completions.pipeline.document import Document, Position
+from lsp_completions.pipeline.grammar import tree_of
+from lsp_completions.pipeline.masking import without_secrets
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
 from lsp_completions.pipeline.positions import PositionEncoding
+from lsp_completions.pipeline.syntax import is_unfinished, kind_at
 from lsp_completions.pipeline.uris import display_path, document_key, every_path, scheme_of
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
@@ -45,6 +49,9 @@ SMALL_MODEL = (
     "the small model {model} answers; for better ones set SRC_ENDPOINT and SRC_ACCESS_TOKEN, "
     "or `provider`"
 )
+
+# Of functions whose arguments or results hold texts, be they of documents that are closed.
+CACHES = (tree_of, is_unfinished, kind_at, without_secrets, stack_before_line, statement_width)
 
 
 class Service:
@@ -100,6 +107,11 @@ class Service:
             self.transport.aclose,
             self.backend.aclose,
         )
+
+    def rest(self) -> None:
+        """Nothing happens: give up what the next request makes anew, such as trees of texts."""
+        for each in CACHES:
+            each.cache_clear()
 
     # ---- the settings
 

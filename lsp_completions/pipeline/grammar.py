@@ -26,7 +26,8 @@ class Grammar:
     make_parser: Callable[[], "Parser"] = field(repr=False)
 
 
-@lru_cache(maxsize=16)
+# Those of one request, which asks for some of them several times; each takes 100 kB and more.
+@lru_cache(maxsize=4)
 def tree_of(text: str, grammar: Grammar) -> "Tree | None":
     """The tree of a text; `None` where it would take too long."""
     source = text.translate(_NO_NULLS) if "\0" in text else text

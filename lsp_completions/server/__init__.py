@@ -181,6 +181,7 @@ class CompletionServer(Server):
             transport=self._transport,
         )
         self.on_stop += service.closings
+        self.on_rest.append(service.rest)
         service.follow(changed=False)
         self.journal.subscribe(lambda entry: self.statistics.note(entry))
         return service
