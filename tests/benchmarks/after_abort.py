@@ -14,6 +14,7 @@ import trustme
 
 from lsp_completions.transport import Transport
 from lsp_completions.transport.network import Network
+from tests.support.accepting import stop_accepting
 from tests.support.asking import DONE, ONE, PATIENT, ask, opened
 from tests.support.names import FAR, leading_here
 from tests.support.raw_http import HOLD, RawServer, Reply, chunked, sse
@@ -51,7 +52,7 @@ async def relay(port: int, delay: float) -> AsyncIterator[int]:
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
+        await stop_accepting(server)
         while tasks:
             await asyncio.wait(tasks)
 

@@ -539,8 +539,6 @@ def test_the_server_leaves_with_a_killed_editor(tmp_path: Path, setup: Setup) ->
         wait_until_gone(servers)
 
 
-# Long enough for what an earlier test left to be collected here, which says nothing about this one.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @setups(Setup.PLUGIN, Setup.PLUGIN_ON_0_11)
 def test_without_an_account_the_embedded_model_suggests(tmp_path: Path, setup: Setup) -> None:
     model_file()

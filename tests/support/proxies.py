@@ -16,6 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
+from tests.support.accepting import stop_accepting
+
 
 class Kind(StrEnum):
     HTTP = "http"
@@ -92,7 +94,7 @@ class ProxyServer:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._server.close()
+        await stop_accepting(self._server)
         for writer in list(self._writers):
             writer.transport.abort()
         await self.until_left()

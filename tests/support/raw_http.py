@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 
+from tests.support.accepting import stop_accepting
+
 
 class Action(Enum):
     CLOSE = "end the connection"
@@ -93,7 +95,7 @@ class RawServer:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._server.close()
+        await stop_accepting(self._server)
         for writer in list(self.writers.values()):
             writer.transport.abort()
         await self.until(lambda: self.open == 0)

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import h11
 
+from tests.support.accepting import stop_accepting
 from tests.support.sourcegraph.answers import (
     CUT,
     HEAD,
@@ -186,7 +187,7 @@ class StandIn:
 
     async def __aexit__(self, *exc: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_accepting(self._server)
         tasks = [connection.task for connection in self._open if connection.task is not None]
         self.drop_connections()
         await asyncio.gather(*tasks, return_exceptions=True)
