@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsp_completions.life_cycle import Lines, trace
+from lsp_completions.on_disk import found_in
 from lsp_completions.stdio import exists
 from lsp_completions.visible import one_line
 
@@ -40,8 +41,8 @@ def log_folder(folder: Path | None = None) -> Path:
 
 
 def logs(folder: Path | None = None) -> list[Path]:
-    """The logs there are, the newest first; of each server its later file."""
-    return sorted(log_folder(folder).glob("*-*.log"), key=lambda each: each.name, reverse=True)
+    """The logs there are, the newest first; of each server its later file. Raises `OSError`."""
+    return found_in(log_folder(folder), "*-*.log")[::-1]
 
 
 def process_of(log: Path) -> int:

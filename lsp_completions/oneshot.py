@@ -14,6 +14,7 @@ from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.generations import Generations
 from lsp_completions.grammars import load
 from lsp_completions.model_loading import LONGEST, ModelLoading
+from lsp_completions.on_disk import is_file, is_there
 from lsp_completions.pipeline.asking import NEAR, why_not_ask
 from lsp_completions.pipeline.context import context_at
 from lsp_completions.pipeline.document import Document
@@ -93,7 +94,7 @@ def cursor_at(place: Place, language_id: str = "") -> Cursor:
     """The file at `place`. Raises `InvalidParams` where there is no such place."""
     file = Path(place.file)
     name = f'"{_readable(place.file)}"'
-    if file.exists() and not file.is_file():
+    if is_there(file) and not is_file(file):
         raise InvalidParams(f"{name} is no file.")
     try:
         # As editors read it: line ends as they are, and no mark at the beginning.

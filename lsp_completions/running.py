@@ -31,6 +31,44 @@ def servers_folder(folder: Path | None = None) -> Path:
     return folder / "servers"
 
 
+def _sound(told: Mapping[str, Any], shape: Mapping[str, Any]) -> dict[str, Any]:
+    """What is as a server would tell it: the file may be broken, or of another version."""
+    sound: dict[str, Any] = {}
+    for name, value in told.items():
+        wanted = shape.get(name, object)
+        if isinstance(wanted, dict):
+            if isinstance(value, dict):
+                sound[name] = _sound(value, wanted)
+        elif isinstance(wanted, list):
+            (of_each,) = wanted
+            if isinstance(value, list) and isinstance(of_each, dict):
+                sound[name] = [_sound(each, of_each) for each in value if isinstance(each, dict)]
+            elif isinstance(value, list):
+                sound[name] = [each for each in value if isinstance(each, of_each)]
+        elif isinstance(value, wanted):
+            sound[name] = value
+    return sound
+
+
+_NUMBER, _TEXT = float | int | None, str | None
+_TIMES = ("gate", "prompt", "sent", "firstEvent", "firstText", "answered")
+_NUMBERS = ("number", "at", "line", "candidates", "lines", "characters", "excerpts", "taken")
+_TEXTS = ("method", "path", "language", "provider", "model", "how", "reason", "message", "fate")
+_SERVER: Mapping[str, Any] = {
+    **dict.fromkeys(("version", "editor", "editorVersion", "log"), _TEXT),
+    **dict.fromkeys(("started", "since"), _NUMBER),
+    "workspace": [str],
+    "status": dict.fromkeys(("state", "reason", "message", "provider", "model", "uri"), _TEXT),
+    "outcomes": [
+        {
+            **dict.fromkeys(_NUMBERS, _NUMBER),
+            **dict.fromkeys(_TEXTS, _TEXT),
+            "times": dict.fromkeys(_TIMES, _NUMBER),
+        }
+    ],
+}
+
+
 def make_servers_folder(folder: Path | None = None) -> Path:
     """The same, for nobody else to read or write. Raises `OSError`, also where it is not ours."""
     where = servers_folder(folder)
@@ -59,7 +97,7 @@ def running(folder: Path | None = None) -> list[dict[str, Any]]:
             except (OSError, ValueError, RecursionError):
                 continue
             if isinstance(told, dict):
-                found.append({**told, "pid": pid})
+                found.append({**_sound(told, _SERVER), "pid": pid})
     return sorted(found, key=lambda each: str(each.get("started")), reverse=True)
 
 

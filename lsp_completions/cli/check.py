@@ -23,6 +23,7 @@ from lsp_completions.configuration.places import Places
 from lsp_completions.diagnosis.examination import Subject, examine
 from lsp_completions.diagnosis.steps import Step
 from lsp_completions.errors import InvalidParams
+from lsp_completions.on_disk import is_folder, is_there
 
 ALL_GOOD = (
     "All of this is right. If nothing shows all the same, `lsp-completions status` tells whether "
@@ -76,11 +77,11 @@ def _subject(path: str | None) -> tuple[Subject, Path]:
     """What to look at, and the workspace folder around it."""
     here = Path.cwd()
     given = here if path is None else here / Path(path).expanduser()
-    if given.is_dir():
+    if is_folder(given):
         # Any file there; its name says nothing to patterns such as `*.py`.
         uri = (given / "new-file").as_uri()
         return Subject(uri=uri, roots=(given.as_uri(),), file=None), given
-    if not given.exists():
+    if not is_there(given):
         raise InvalidParams(f"There is no file or folder {json.dumps(path)}.")
     root = here if given.is_relative_to(here) else given.parent
     return Subject(uri=given.as_uri(), roots=(root.as_uri(),), file=str(given)), root

@@ -12,7 +12,8 @@ import click
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.words import short
-from lsp_completions.log_file import logs, process_of
+from lsp_completions.errors import ConfigurationError
+from lsp_completions.log_file import log_folder, logs, process_of
 from lsp_completions.stdio import exists
 from lsp_completions.visible import visible
 
@@ -21,7 +22,7 @@ POLL = 0.3  # seconds between two looks
 
 def log(*, lines: int, follow: bool) -> Exit:
     """Show the end of the newest log, or follow those of all running servers."""
-    found = logs()
+    found = _logs()
     if not found and not follow:
         say(
             "There is no log yet. Each server writes one from its start on, unless the setting "
@@ -39,10 +40,28 @@ def log(*, lines: int, follow: bool) -> Exit:
     following = Following(lines)
     say("Following the logs of all servers; Ctrl-C ends it.")
     while True:
-        for line in following.news():
+        for line in _news(following):
             click.echo(visible(line), nl=False)
         sys.stdout.flush()
         time.sleep(POLL)
+
+
+def _logs() -> list[Path]:
+    try:
+        return logs()
+    except OSError as error:
+        raise _unreadable(error) from None
+
+
+def _news(following: "Following") -> list[str]:
+    try:
+        return following.news()
+    except OSError as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: OSError) -> ConfigurationError:
+    return ConfigurationError(f"{log_folder()} cannot be read: {error.strerror or error}.")
 
 
 def end_of(file: Path, lines: int) -> list[str]:

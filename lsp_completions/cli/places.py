@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import click
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.words import short, size
+from lsp_completions.on_disk import found_in, is_folder
 
 STATE, DATA, RUNTIME = "state", "data", "runtime"
 
@@ -27,10 +30,14 @@ class Place:
     pattern: str = ""
 
     def files(self) -> list[Path]:
-        """Those that are there."""
-        if not self.pattern:
-            return [self.path] if os.path.lexists(self.path) else []
-        return sorted(self.path.glob(self.pattern))
+        """Those that are there. Raises `OSError` where that cannot be seen."""
+        if self.pattern:
+            return found_in(self.path, self.pattern)
+        try:
+            self.path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return [self.path]
 
     @property
     def ours(self) -> bool:
@@ -50,8 +57,8 @@ def places() -> list[Place]:
     from lsp_completions.configuration import config_file, project_files
     from lsp_completions.configuration.machine_file import machine_file
     from lsp_completions.configuration.trust import trust_file
-    from lsp_completions.credentials.logins import Logins
-    from lsp_completions.local_model.client import log_file, runtime_folder
+    from lsp_completions.credentials.logins import LEFT_OVER, Logins
+    from lsp_completions.local_model.client import lasting_folder, log_file, runtime_folder
     from lsp_completions.local_model.files import data_folder
     from lsp_completions.log_file import log_folder
     from lsp_completions.running import servers_folder
@@ -67,11 +74,13 @@ def places() -> list[Place]:
     ours = {
         STATE: [
             Place(path=logins.parent, pattern=f"{logins.name}*", what="logins"),
+            Place(path=logins.parent, pattern=LEFT_OVER, what="logins that were broken off"),
             Place(path=trusted.parent, pattern=f"{trusted.stem}.*", what="hosts that you trust"),
             Place(path=state, pattern="told-*", what="what you were told once"),
             Place(path=state, pattern="statistics*", what="statistics"),
             Place(path=log_folder(), what="logs of the servers"),
             Place(path=log_file(), what="log of the small model"),
+            Place(path=lasting_folder(), what="in place of a runtime folder"),
         ],
         DATA: [Place(path=data_folder(), what="models that were installed")],
         RUNTIME: [
@@ -102,7 +111,7 @@ def paths(*, as_json: bool) -> Exit:
                 "path": each.name,
                 "what": each.what,
                 "written": "by us" if each.ours else "by you",
-                "exists": bool(each.files()),
+                "exists": _is_there(each),
             }
             for each in found
         ]
@@ -112,21 +121,36 @@ def paths(*, as_json: bool) -> Exit:
         click.echo(title)
         for each in found:
             if each.ours is ours:
-                files = each.files()
-                there = size(sum(map(_size, files))) if files else "not there"
                 # The path last: it may be long, and is copied.
-                click.echo(f"  {each.what:27} {there:>9}  {short(each.name)}")
+                click.echo(f"  {each.what:28} {_told(each):>10}  {short(each.name)}")
     return Exit.GOOD
+
+
+def _is_there(place: Place) -> bool | None:
+    """Whether there is any of it; `None` where that cannot be seen."""
+    try:
+        return bool(place.files())
+    except OSError:
+        return None
+
+
+def _told(place: Place) -> str:
+    try:
+        files = place.files()
+    except OSError:
+        return "unreadable"
+    return size(sum(map(_size, files))) if files else "not there"
 
 
 def clean(*, yes: bool, config: bool) -> Exit:
     """Remove all that we wrote, after a question; returns the exit code."""
     from lsp_completions.configuration import config_file
     from lsp_completions.credentials.logins import Logins
+    from lsp_completions.local_model.client import lasting_folder
     from lsp_completions.running import running
 
-    if servers := running():
-        numbers = ", ".join(str(each["pid"]) for each in servers)
+    if servers := [*running(), *running(lasting_folder())]:
+        numbers = ", ".join(sorted({str(each["pid"]) for each in servers}))
         say(
             f"Editors are still using lsp-completions (process {numbers}), which would write "
             "again. Close them first."
@@ -135,8 +159,18 @@ def clean(*, yes: bool, config: bool) -> Exit:
     wanted = [each for each in places() if each.ours]
     if config:
         wanted.append(Place(path=config_file(), what="your settings"))
-    found = [(each, file) for each in wanted for file in each.files()]
+    found: list[tuple[Place, Path]] = []
+    left = 0
+    for each in wanted:
+        try:
+            found += [(each, file) for file in each.files()]
+        except OSError as error:
+            left += 1
+            say(f"{each.path} cannot be looked into: {error.strerror or error}.")
     if not found:
+        _remove_empty_folders(wanted)
+        if left:
+            return Exit.BACKEND
         say("There is nothing to remove.")
         return Exit.GOOD
     logins = Logins().all()
@@ -151,16 +185,13 @@ def clean(*, yes: bool, config: bool) -> Exit:
         from lsp_completions.cli.login import logout
 
         logout(None, every=True)
-    left = 0
     for _, file in found:
         try:
             _remove(file)
         except OSError as error:
             left += 1
             say(f"{file} could not be removed: {error.strerror or error}.")
-    folders = {each.path if each.pattern else each.path.parent for each in wanted}
-    for folder in sorted(folders, key=lambda each: -len(each.parts)):
-        _remove_if_empty(folder)
+    _remove_empty_folders(wanted)
     if left:
         return Exit.BACKEND
     kept = "" if config else " Your settings are where they were."
@@ -169,29 +200,32 @@ def clean(*, yes: bool, config: bool) -> Exit:
 
 
 def _remove(file: Path) -> None:
-    if file.is_dir() and not file.is_symlink():
+    if is_folder(file) and not file.is_symlink():
         shutil.rmtree(file)
     else:
         file.unlink(missing_ok=True)
 
 
-def _remove_if_empty(folder: Path) -> None:
-    # Not the folder of somebody else's files: those below it have our name.
-    if "lsp-completions" in folder.parts:
-        try:
-            folder.rmdir()
-        except OSError:
-            return
+def _remove_empty_folders(places: Iterable[Place]) -> None:
+    folders = {each.path if each.pattern else each.path.parent for each in places}
+    # Those within others first.
+    for folder in sorted(folders, key=lambda each: -len(each.parts)):
+        # Not the folder of somebody else's files: those below it have our name.
+        if "lsp-completions" in folder.parts:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _size(path: Path) -> int:
-    return sum(_sizes(path))
+    if not is_folder(path) or path.is_symlink():
+        return _size_of(path)
+    within = (Path(top) / name for top, _, names in os.walk(path) for name in names)
+    return sum(_size_of(each) for each in within if not each.is_symlink())
 
 
-def _sizes(path: Path) -> Iterator[int]:
-    if path.is_dir() and not path.is_symlink():
-        for each in path.rglob("*"):
-            if each.is_file() and not each.is_symlink():
-                yield each.stat().st_size
-    elif path.is_file():
-        yield path.stat().st_size
+def _size_of(file: Path) -> int:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0

@@ -20,6 +20,7 @@ from typing import IO
 
 from lsp_completions.errors import NoCredential
 from lsp_completions.kinds import CommandLine, Headers, Token
+from lsp_completions.on_disk import is_file
 from lsp_completions.secret import Secret
 
 PATIENCE = 10.0  # seconds; long enough to touch a key, too short to be forgotten
@@ -264,7 +265,7 @@ def which(program: str, environment: Mapping[str, str] | None = None) -> str | N
         endings += environment.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(";")
     for place in places:
         for ending in endings:
-            if Path(place + ending).is_file() and os.access(place + ending, os.X_OK):
+            if is_file(place + ending) and os.access(place + ending, os.X_OK):
                 return place + ending
     return None
 

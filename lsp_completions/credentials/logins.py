@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from lsp_completions.errors import ConfigurationError
+from lsp_completions.on_disk import found_in
 from lsp_completions.secret import LoginToken, Secret
 
 FILE = "logins.json"
+LEFT_OVER = ".logins-*"
+"""What a process leaves that is killed before the file is whole; it may hold tokens."""
 PATIENCE = 10.0  # seconds; who holds the lock writes one small file
 
 
@@ -116,6 +119,7 @@ class Logins:
 
     def clear(self) -> None:
         """Leave nothing behind."""
+        self._remove_left_over()
         for file in (self.file, self._lock):
             with suppress(OSError):
                 file.unlink(missing_ok=True)
@@ -142,7 +146,11 @@ class Logins:
             ) from None
 
     def _write(self, logins: list[Login]) -> None:
-        """Write the file as a whole, or leave it as it was; without logins there is none."""
+        """Write the file as a whole, or leave it as it was; without logins there is none.
+
+        Whoever writes holds the lock.
+        """
+        self._remove_left_over()
         if not logins:
             self.file.unlink(missing_ok=True)
             return
@@ -159,6 +167,11 @@ class Logins:
             with suppress(OSError):
                 Path(name).unlink()
             raise
+
+    def _remove_left_over(self) -> None:
+        with suppress(OSError):
+            for file in found_in(self.file.parent, LEFT_OVER):
+                file.unlink()
 
 
 def how_protected() -> str:

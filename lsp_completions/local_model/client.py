@@ -300,6 +300,11 @@ def runtime_folder() -> Path:
         for folder in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"):
             if folder and Path(folder).is_absolute() and os.access(folder, os.W_OK | os.X_OK):
                 return Path(folder) / "lsp-completions"
+    return lasting_folder()
+
+
+def lasting_folder() -> Path:
+    """What is taken for it where there is none."""
     return _state_folder() / "run"
 
 

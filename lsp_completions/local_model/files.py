@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from lsp_completions.errors import ConfigurationError, InvalidParams, LocalModelFailed
 from lsp_completions.kinds import quoted
+from lsp_completions.on_disk import found_in, is_file
 
 PATIENCE = 1800.0  # seconds for a download
 
@@ -83,7 +84,7 @@ def find(model_path: str | None = None) -> Path:
             raise ConfigurationError(
                 f"The setting `modelPath` must be an absolute path, not {quoted(model_path)}."
             )
-        if not path.is_file():
+        if not is_file(path):
             raise ConfigurationError(f"There is no model file {quoted(str(path))} (`modelPath`).")
         return path
     for model in installed():
@@ -109,11 +110,11 @@ def has_engine() -> bool:
 
 def installed() -> list[ModelFile]:
     """The models on this machine, the one that would be run first."""
-    found = [
-        ModelFile(name=path.stem, path=path, size=path.stat().st_size, package=None)
-        for path in sorted(data_folder().glob("*.gguf"))
-        if path.is_file()
-    ]
+    found = []
+    with suppress(OSError):  # where nothing can be seen, nothing is installed
+        for path in filter(is_file, found_in(data_folder(), "*.gguf")):
+            size = path.stat().st_size
+            found.append(ModelFile(name=path.stem, path=path, size=size, package=None))
     if (packaged := _in_package(SMOLLM2)) is not None:
         size = packaged.stat().st_size
         found.append(

@@ -10,7 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+from lsp_completions.on_disk import is_there
 from lsp_completions.statistics.records import (
     AFTER,
     DAY,
@@ -58,7 +60,7 @@ def write(file: Path, batch: Batch, *, patience: float = PATIENCE) -> None:
 
 def prune(file: Path, now: float) -> None:
     """Forget what is older than is kept. Raises `Unusable`."""
-    if not file.exists():
+    if not _exists(file):
         return
     oldest = now - KEPT_DAYS * DAY
     with _opened(file) as database, database:
@@ -72,7 +74,7 @@ def prune(file: Path, now: float) -> None:
 
 def read(file: Path, since: float) -> Held:
     """What was noted from a time on; nothing where there is no file. Raises `Unusable`."""
-    if not file.exists():
+    if not _exists(file):
         return Held()
     names = ", ".join(COLUMNS)
     try:
@@ -88,15 +90,28 @@ def read(file: Path, since: float) -> Held:
             ).fetchall()
     except _Damaged as error:
         raise Unusable(str(error)) from error
+    if not all(map(_is_row, found)) or not all(map(_is_nothing, counted)):
+        raise Unusable("it holds something else than was counted")
     return Held(rows=[_row(values) for values in found], nothings=dict(map(_nothing, counted)))
 
 
 def delete(file: Path) -> bool:
     """Delete the database; returns whether there was one. Raises `OSError`."""
-    existed = file.exists()
+    existed = is_there(file)
     for each in _files(file):
         each.unlink(missing_ok=True)
     return existed
+
+
+def _exists(file: Path) -> bool:
+    """Whether there is one. Raises `Unusable` where that cannot be seen."""
+    try:
+        file.stat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise Unusable(error.strerror or str(error)) from error
+    return True
 
 
 class _Damaged(Exception):
@@ -160,7 +175,9 @@ def _opened(file: Path, patience: float = PATIENCE) -> Iterator[sqlite3.Connecti
         with closing(sqlite3.connect(file, timeout=patience)) as database:
             _prepare(database)
             yield database
-    except (sqlite3.OperationalError, OSError) as error:
+    except OSError as error:
+        raise Unusable(error.strerror or str(error)) from error
+    except sqlite3.OperationalError as error:
         raise Unusable(str(error)) from error
     except sqlite3.DatabaseError as error:
         raise _Damaged(str(error)) from error
@@ -208,6 +225,26 @@ def _put_aside(file: Path) -> None:
 def _files(file: Path) -> list[Path]:
     """The database, and what SQLite and we keep beside it."""
     return [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", ".damaged"))]
+
+
+def _is_row(values: Sequence[object]) -> bool:
+    kinds = [*(_KINDS[name] for name in COLUMNS), *(float | None for _ in KEPT)]
+    return all(isinstance(value, kind) for value, kind in zip(values, kinds, strict=True))
+
+
+_TIMES = ("sent", "first_text", "answered")
+_NUMBERS = ("number", "first", "lines", "characters", "shown", "taken")
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(COLUMNS, str),
+    **dict.fromkeys(_NUMBERS, int),
+    **dict.fromkeys(_TIMES, float | None),
+    "at": float,
+}
+
+
+def _is_nothing(values: Sequence[object]) -> bool:
+    *names, count = values
+    return all(isinstance(name, str) for name in names) and isinstance(count, int)
 
 
 def _row(values: Sequence[object]) -> Row:

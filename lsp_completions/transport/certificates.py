@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from lsp_completions.on_disk import is_file, is_folder
 from lsp_completions.transport.network import Network, Report
 
 # Where people have put their company's authority for other programs. Those of curl and of Python's
@@ -114,7 +115,7 @@ def _load_system_store(context: ssl.SSLContext) -> list[str]:
     paths = ssl.get_default_verify_paths()
     sources = []
     for file in (paths.openssl_cafile, *_SYSTEM_STORES):
-        if Path(file).is_file():
+        if is_file(file):
             context.load_verify_locations(cafile=file)
             sources.append(file)
             break
@@ -124,7 +125,7 @@ def _load_system_store(context: ssl.SSLContext) -> list[str]:
 
         context.load_verify_locations(cafile=certifi.where())
         sources.append(certifi.where())
-    if Path(paths.openssl_capath).is_dir():
+    if is_folder(paths.openssl_capath):
         context.load_verify_locations(capath=paths.openssl_capath)
         sources.append(paths.openssl_capath)
     return sources

@@ -31,6 +31,7 @@ from lsp_completions.cli.setup.adding import (
 from lsp_completions.cli.setup.places import Machine
 from lsp_completions.configuration import config_file
 from lsp_completions.errors import InvalidParams
+from lsp_completions.on_disk import is_there
 
 EDITORS = ("neovim", "vscode", "helix", "emacs")
 SECONDS = 20.0  # for an editor to say what it has, and a minute to install an extension
@@ -136,7 +137,7 @@ def _neovim(work: _Work) -> None:
     machine = work.machine
     folder, plugin = machine.neovim_config(), machine.neovim_plugin()
     vim, lua = folder / "init.vim", folder / "init.lua"
-    init = vim if vim.exists() and not lua.exists() else lua
+    init = vim if is_there(vim) and not is_there(lua) else lua
     lines = texts.neovim_for(init)
     copied = work.plugin("neovim", plugin)
     if not work.write:
@@ -280,7 +281,7 @@ def _helix_languages(
 
 def _emacs(work: _Work) -> None:
     inits = work.machine.emacs_inits()
-    init = next((file for file in inits if file.exists()), inits[2])
+    init = next((file for file in inits if is_there(file)), inits[2])
     if work.plugin("emacs", work.machine.emacs_plugin(init)) or not work.write:
         verdict = lines_added(disk.text_of(init), texts.EMACS, marks=("lsp-completions",))
         work.lines(init, texts.EMACS, verdict)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from lsp_completions.errors import ConfigurationError
+from lsp_completions.on_disk import is_file, is_folder, is_there
 
 PARTS = {"neovim": ("lua", "lsp", "plugin", "doc"), "emacs": ("lisp",)}
 """What of an editor's folder is its plugin."""
@@ -38,7 +39,7 @@ def append(file: Path, text: str) -> Path | None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         copy = None
-        if file.exists():
+        if is_there(file):
             copy = free_name(file)
             shutil.copy2(file, copy)
         # At its end only: a link stays a link, and nobody's words can be lost.
@@ -54,7 +55,7 @@ def free_name(file: Path) -> Path:
     """A name beside a file or folder for what was there."""
     stem = f"{file.name}.{datetime.now():%Y%m%d-%H%M%S}.bak"
     names = (file.with_name(stem + more) for more in ("", *(f".{n}" for n in range(2, 1000))))
-    return next(name for name in names if not name.exists())
+    return next(name for name in names if not is_there(name))
 
 
 def mentioned_below(folder: Path, suffixes: Iterable[str], marks: Iterable[str]) -> Path | None:
@@ -100,11 +101,11 @@ def plugin_source(editor: str) -> Path | None:
 def copy_plugin(editor: str, source: Path, target: Path) -> tuple[bool, Path | None]:
     """Put the plugin there; whether anything was done, and where what was there is now."""
     parts = PARTS[editor]
-    if target.is_symlink() or (target.exists() and _is_same(source, target, parts)):
+    if target.is_symlink() or (is_there(target) and _is_same(source, target, parts)):
         return False, None
     kept = None
     try:
-        if target.exists():
+        if is_there(target):
             kept = free_name(target)
             target.rename(kept)
         for part in parts:
@@ -123,16 +124,16 @@ def _is_same(source: Path, target: Path, parts: Iterable[str]) -> bool:
             # Neovim writes the tags of the help anew, and what Emacs compiled is nobody's source.
             if not file.is_file() or file.name == "tags" or file.suffix == ".elc":
                 continue
-            if not there.is_file() or not filecmp.cmp(file, there, shallow=False):
+            if not is_file(there) or not filecmp.cmp(file, there, shallow=False):
                 return False
     return True
 
 
 def _files(folder: Path, suffixes: frozenset[str]) -> Iterator[Path]:
-    if not folder.is_dir():
+    if not is_folder(folder):
         return
     for number, file in enumerate(folder.rglob("*")):
         if number >= FILES:
             return
-        if file.suffix in suffixes and file.is_file():
+        if file.suffix in suffixes and is_file(file):
             yield file

@@ -43,6 +43,24 @@ def test_they_come_back_as_they_were(tmp_path: Path) -> None:
     assert list((tmp_path / "a" / "b").iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda logins: logins.add(login("https://b", "sgp_2")), id="a login"),
+        pytest.param(lambda logins: logins.remove(URL), id="a logout"),
+        pytest.param(lambda logins: logins.clear(), id="the last logout"),
+    ],
+)
+def test_no_token_stays_of_a_login_that_was_broken_off(
+    tmp_path: Path, change: Callable[[Logins], None]
+) -> None:
+    logins = Logins(tmp_path)
+    logins.add(login(URL, "sgp_1"))
+    (tmp_path / ".logins-abc").write_text("sgp_secret")
+    change(logins)
+    assert not [each for each in tmp_path.iterdir() if "sgp_secret" in each.read_text()]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of Unix")
 def test_only_the_user_may_read_it_whatever_it_was_before(tmp_path: Path) -> None:
     logins = Logins(tmp_path)
