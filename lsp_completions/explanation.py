@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lsp_completions.journal import Entry
-from lsp_completions.pipeline.outcome import SkipReason
+from lsp_completions.pipeline.outcome import KEPT_BACK, SkipReason
 from lsp_completions.providers.retry_after import in_words
 
 PASSED = (SkipReason.SUPERSEDED, SkipReason.CANCELLED)
@@ -122,25 +122,13 @@ def _milliseconds(each: float) -> str:
 
 
 # What holds for every request there, and so counts more than what came of the last one.
-LASTING = frozenset(
-    {
-        SkipReason.UNKNOWN_DOCUMENT,
-        SkipReason.DOCUMENT_OUT_OF_STEP,
-        SkipReason.SECRET_FILE,
-        SkipReason.EXCLUDED,
-        SkipReason.EXCLUDE_UNREADABLE,
-        SkipReason.GIT_IGNORED,
-        SkipReason.GIT_UNREADABLE,
-        SkipReason.OUTSIDE_WORKSPACE,
-        SkipReason.CONTEXT_FILTERS,
-        SkipReason.IN_NO_REPOSITORY,
-        SkipReason.CONTEXT_FILTERS_UNKNOWN,
-        SkipReason.UNKNOWN_SCHEME,
-        SkipReason.NO_PROVIDER,
-        SkipReason.LANGUAGE_OFF,
-        SkipReason.SWITCHED_OFF,
-    }
-)
+LASTING = (KEPT_BACK - {SkipReason.UNDECIDED}) | {
+    SkipReason.UNKNOWN_DOCUMENT,
+    SkipReason.DOCUMENT_OUT_OF_STEP,
+    SkipReason.NO_PROVIDER,
+    SkipReason.LANGUAGE_OFF,
+    SkipReason.SWITCHED_OFF,
+}
 
 CHECK = "Run `lsp-completions check` in a terminal."
 HELP = {

@@ -5,7 +5,7 @@ judges it, and `in_force` whether it counts.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from lsp_completions.configuration.machine_file import machine_layers
@@ -61,13 +61,9 @@ def load_user_layers(
         problems.append(problem)
 
     file = config_file(folder)
-    source = Source(name=str(file), kind=Kind.OWN, path=file)
-    try:
-        if (read := read_toml(file)) is not None:
-            layers.append(Layer(source, section(read)))
-    except UnreadableFile as error:
-        layers.append(_unknown(source))
-        problems.append(_problem(error, file))
+    own, own_problems = _read(file, Kind.OWN, read_toml)
+    layers += own
+    problems += own_problems
 
     for name, values in src_cli.in_environment(environment):
         source = Source(name=name, kind=Kind.OWN, place="the environment")
@@ -81,13 +77,9 @@ def project_layers(roots: Iterable[str]) -> tuple[list[Layer], list[Problem]]:
     layers: list[Layer] = []
     problems: list[Problem] = []
     for file in project_files(roots):
-        source = Source(name=str(file), kind=Kind.PROJECT, path=file)
-        try:
-            if (read := read_project_file(file)) is not None:
-                layers.append(Layer(source, section(read)))
-        except UnreadableFile as error:
-            layers.append(_unknown(source))
-            problems.append(_problem(error, file))
+        found, wrong = _read(file, Kind.PROJECT, read_project_file)
+        layers += found
+        problems += wrong
     return layers, problems
 
 
@@ -132,10 +124,16 @@ def section(raw: object) -> object:
     return {key: value for key, value in raw.items() if key not in OTHERS}
 
 
-def _unknown(source: Source) -> Layer:
-    """What a file says that cannot be read: it may have kept anything back."""
-    return Layer(source, {"exclude": [NOT_READ]})
-
-
-def _problem(error: UnreadableFile, file: Path) -> Problem:
-    return Problem(path="$", message=f"{error} Until then nothing is sent.", source=str(file))
+def _read(
+    file: Path, kind: Kind, read: Callable[[Path], object]
+) -> tuple[list[Layer], list[Problem]]:
+    """What a file says, if there is one, and what is wrong with it."""
+    source = Source(name=str(file), kind=kind, path=file)
+    try:
+        said = read(file)
+    except UnreadableFile as error:
+        # It may have kept anything back.
+        unknown = Layer(source, {"exclude": [NOT_READ]})
+        sentence = f"{error} Until then nothing is sent."
+        return [unknown], [Problem(path="$", message=sentence, source=str(file))]
+    return [] if said is None else [Layer(source, section(said))], []

@@ -200,7 +200,7 @@ def test_whatever_ends_it_no_code_stays(home: Home, editor: Editor, name: str) -
         pytest.param({"root": "/{key}"}, 403, id="a key alone"),
         pytest.param({"root": "/{key}x/"}, 403, id="a longer key"),
         pytest.param({"root": "//{key}/"}, 403, id="two slashes"),
-        pytest.param({"root": "/é%ff%00/"}, 403, id="no letters", marks=()),
+        pytest.param({"root": "/%C3%A9%ff%00/"}, 403, id="no letters"),
         pytest.param({"Host": "evil.example:{port}"}, 403, id="a name that leads here"),
         pytest.param({"Host": "127.0.0.1"}, 403, id="another port"),
         pytest.param({"Host": ""}, 403, id="no host"),
@@ -215,8 +215,6 @@ def test_who_is_answered(page: Inspection, changed: dict[str, str], status: int)
     key = page.root.strip("/")
     names = {"port": page.port, "key": key, "wrong": key[:-1] + ("a" if key[-1] != "a" else "b")}
     asked = {name: value.format(**names) for name, value in changed.items()}
-    if not asked.get("root", "").isascii():
-        asked["root"] = asked["root"].encode().decode("latin-1").replace("Ã©", "%C3%A9")
     for path in ("", "about", "statistics", "code/1/1"):
         answer = page.ask(path, **asked)
         assert (answer.status == 403) is (status == 403 or path.startswith("code"))

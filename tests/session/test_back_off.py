@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
@@ -34,17 +33,10 @@ from lsp_completions.errors import (
     Unreachable,
     UnsupportedEditor,
 )
+from tests.support.clock import Clock
 
 HOST = "sg.example.com"
 OWN = "127.0.0.1:11434"
-
-
-@dataclass
-class Clock:
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def limited(seconds: float | None = None) -> RateLimited:

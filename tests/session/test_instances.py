@@ -20,6 +20,7 @@ from lsp_completions.request import Request
 from lsp_completions.settings import Settings, resolve
 from lsp_completions.site import LASTS, OFF_LASTS, Sites
 from lsp_completions.transport import Timeouts, Transport
+from tests.support.clock import Clock
 from tests.support.cursor import cursor
 from tests.support.extra import extra_cases
 from tests.support.sourcegraph import (
@@ -54,14 +55,6 @@ PATIENT = Timeouts(connect=30, first_event=30, total=30)
 HAIKU = "anthropic::2023-06-01::claude-3-haiku"
 EDITS = "fireworks::v1::autoedits-deepseek-lite-default"
 ENFORCED = {**NEW, CLIENT_CONFIG: config(attribution="enforced")}
-
-
-@dataclass
-class Clock:
-    time: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.time
 
 
 @dataclass
@@ -102,7 +95,7 @@ class Session:
 
     async def later(self, seconds: float = LASTS) -> None:
         """Time passes, and what an instance says by then is heard."""
-        self.clock.time += seconds
+        self.clock.now += seconds
         await self.heard()
 
     async def heard(self) -> None:

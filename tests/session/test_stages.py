@@ -6,27 +6,15 @@ from typing import Any
 import pytest
 
 from lsp_completions.cache import MOST_WHOLE
-from lsp_completions.completer import complete
 from lsp_completions.pipeline.outcome import Skipped, SkipReason
-from lsp_completions.request import Request, at_hand
 from lsp_completions.stages import stages
 from lsp_completions.trail import Trail
 from tests.support.desk import Desk, Told
 
 
 async def shown(desk: Desk) -> dict[str, Any]:
-    trail = Trail()
-    request = Request(
-        document=desk.document,
-        offset=desk.offset,
-        path="a.py",
-        settings=desk.settings,
-        provider=at_hand(desk.provider),
-        current=lambda: desk.document,
-        trail=trail,
-    )
-    outcome = await complete(request, desk.generations, desk.memory)
-    return stages(trail, outcome)
+    outcome = await desk.asks()
+    return stages(desk.trails[-1], outcome)
 
 
 @pytest.mark.parametrize(

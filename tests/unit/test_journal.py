@@ -9,6 +9,7 @@ from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.trail import How, Trail
+from tests.support.clock import Clock
 from tests.support.leaks import found, fresh
 
 CODE = fresh("quark_")
@@ -21,14 +22,6 @@ SUGGESTED = Suggested(
     ),
 )
 NOTHING = Skipped(reason=SkipReason.PROVIDER_FAILED, detail="It said no.")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def asked(uri: str = "file:///w/a.py", line: int = 1) -> Asked:
@@ -60,10 +53,10 @@ def added(journal: Journal, outcome: Outcome = SUGGESTED, **place: object) -> En
 
 
 def test_an_entry_tells_all_about_a_suggestion_but_what_it_says() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     trail = Trail(clock)
     trail.follows(Stream(), How.ASKED)  # type: ignore[arg-type]
-    clock.now = 100.5
+    clock.now += 0.5
     entry = Journal(clock).add(asked(), trail, SUGGESTED)
     assert (entry.number, entry.at, entry.how) == (1, 100.5, How.ASKED)
     assert (entry.provider, entry.model, entry.excerpts) == ("sourcegraph", "swift", 3)

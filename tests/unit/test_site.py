@@ -20,6 +20,7 @@ from lsp_completions.providers.sourcegraph_site import (
 from lsp_completions.secret import Secret
 from lsp_completions.site import AGAIN, LASTS, MOST, OFF_LASTS, Sites
 from lsp_completions.transport import Transport
+from tests.support.clock import Clock
 from tests.support.sourcegraph import (
     TOKEN,
     Reply,
@@ -40,14 +41,6 @@ from tests.support.sourcegraph.pages import (
     config,
     graphql,
 )
-
-
-@dataclass
-class Clock:
-    time: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.time
 
 
 @dataclass
@@ -167,7 +160,7 @@ async def test_it_is_asked_once_for_all_who_want_to_know() -> None:
         sites = await asyncio.gather(*[it.site() for _ in range(5)], it.sites.site(chosen))
         assert len({site.version for site in sites}) == 1
         assert it.asked == sorted(NEW)
-        it.clock.time += LASTS - 1
+        it.clock.now += LASTS - 1
         await it.told_again()
         assert it.asked == []
 
@@ -183,7 +176,7 @@ async def test_it_is_asked_again_after_an_hour_behind_what_is_known() -> None:
     async with asking(NEW) as it:
         await it.site()
         it.instance.pages[CLIENT_CONFIG] = config(autoCompleteEnabled=False)
-        it.clock.time += LASTS
+        it.clock.now += LASTS
         assert switched_off(await it.site()) is None
         assert switched_off(await it.told_again()) is not None
 
@@ -192,10 +185,10 @@ async def test_one_that_is_switched_off_is_asked_again_sooner() -> None:
     async with asking({**NEW, CLIENT_CONFIG: config(autoCompleteEnabled=False)}) as it:
         assert switched_off(await it.site()) is not None
         it.instance.pages[CLIENT_CONFIG] = config()
-        it.clock.time += OFF_LASTS
+        it.clock.now += OFF_LASTS
         assert switched_off(await it.told_again()) is None
         assert it.asked
-        it.clock.time += OFF_LASTS
+        it.clock.now += OFF_LASTS
         await it.told_again()
         assert it.asked == []
 
@@ -204,7 +197,7 @@ async def test_an_old_instance_is_asked_again_in_the_old_way() -> None:
     async with asking(OLD) as it:
         await it.site()
         it.instance.pages[FEATURES] = graphql(codyConfigFeatures={"autoComplete": False})
-        it.clock.time += LASTS
+        it.clock.now += LASTS
         assert switched_off(await it.told_again()) is not None
 
 
@@ -213,7 +206,7 @@ async def test_what_was_known_stays_while_it_fails() -> None:
         before = await it.site()
         for path in list(it.instance.pages):
             it.instance.pages[path] = refusal(502, "Bad Gateway")
-        it.clock.time += LASTS
+        it.clock.now += LASTS
         assert await it.told_again() == before
 
 
@@ -222,14 +215,14 @@ async def test_failures_are_asked_again_ever_more_seldom() -> None:
         await it.site()
         assert it.asked
         for wait in (AGAIN, 2 * AGAIN, 4 * AGAIN):
-            it.clock.time += wait - 1
+            it.clock.now += wait - 1
             await it.told_again()
             assert it.asked == []
-            it.clock.time += 1
+            it.clock.now += 1
             await it.told_again()
             assert it.asked
         it.instance.pages[CLIENT_CONFIG] = config(autoCompleteEnabled=False)
-        it.clock.time += 8 * AGAIN
+        it.clock.now += 8 * AGAIN
         assert switched_off(await it.told_again()) is not None
 
 
@@ -274,7 +267,7 @@ async def test_nobody_waits_longer_than_patience_lasts() -> None:
     async with asking({**NEW, VERSION: late}) as it:
         waiting = asyncio.create_task(it.site())
         await it.instance.until(lambda: len(it.instance.requests) == 3)
-        it.clock.time += 31
+        it.clock.now += 31
         assert (await it.site()).version is None
         assert not waiting.done()
         waiting.cancel()

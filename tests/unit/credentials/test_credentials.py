@@ -28,6 +28,7 @@ from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.secret import LoginToken, Secret
 from lsp_completions.settings import Settings, resolve
 from tests.support.asking import eventually
+from tests.support.clock import Clock
 
 URL = "https://sg.example.com"
 COMMAND = FromCommand(CommandLine(("print-it",)))
@@ -145,14 +146,6 @@ class Script(Run):
 
     def stop(self) -> None:
         self.may_go_on.set()
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def token(text: str, expires: float | None = None) -> Credential:
