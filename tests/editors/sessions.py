@@ -2,8 +2,8 @@
 
 A recording is one life of the server. A line of its file is one message, as JSON: the seconds from
 the start, `>` from the editor or `<` to it, the message. The folders of the machine it was recorded
-on, and its processes, are not in there: the edited files are below `file:///desk/work/`, each in a
-folder named after its scenario.
+on, its processes and its ports are not in there: the edited files are below `file:///desk/work/`,
+each in a folder named after its scenario.
 """
 
 import gzip
@@ -116,8 +116,13 @@ def _neutral(message: Message, desks: set[str], method: str | None) -> Message:
     text = json.dumps({key: value for key, value in message.items() if key != "jsonrpc"})
     for desk in sorted(desks, key=len, reverse=True):
         text = text.replace(json.dumps(desk)[1:-1], DESK)
-    text = re.sub(rf"{DESK}/work/\d+-", f"{DESK}/work/", text)
+    text = without_ports(re.sub(rf"{DESK}/work/\d+-", f"{DESK}/work/", text))
     neutral: Message = json.loads(text)
     if method == "initialize":
         neutral["params"]["processId"] = None
     return neutral
+
+
+def without_ports(text: str) -> str:
+    """What is said of the instance, which listens elsewhere each time."""
+    return re.sub(r"\b127\.0\.0\.1:\d+", "127.0.0.1", text)
