@@ -1,7 +1,5 @@
 """What people meet in a real Emacs beside the scenarios: the page, the picture, the commands."""
 
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,13 +19,21 @@ from tests.editors.emacs_driver import (
     running_emacs,
 )
 from tests.support import picture
-from tests.support.at_work import Script, continues, wait_until_gone, written
+from tests.support.at_work import (
+    LOADED,
+    LOADING,
+    Script,
+    continues,
+    embedded_models,
+    wait_until_gone,
+    written,
+)
 from tests.support.llama_server import model_file
 from tests.support.neovim import own_folders
+from tests.support.picture import BODY, HEAD, SHOP
 from tests.support.sourcegraph import Answer, Exchange, StandIn, running_stand_in
 
 PICTURE = FOLDER / "ghost-text.png"
-WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 ADD = "def add(a, b):\n    \n"
 KNOWS = continues("    re", "turn a + b")
 
@@ -243,9 +249,8 @@ def test_the_ghost_text_that_lsp_mode_has(tmp_path: Path) -> None:
 
 def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
     model_file()
-    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n        \n"
-    with person(tmp_path, None, text=text) as driver:
-        driver.type("data = json.")
+    with person(tmp_path, None, text=f"{LOADING}\n") as driver:
+        driver.type(LOADED)
         ghost = driver.emacs.wait_for("a suggestion", driver.ghost)
         # Who answers is said once.
         driver.emacs.wait_for(
@@ -254,38 +259,20 @@ def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
         driver.accept()
         driver.save()
         saved = (tmp_path / "work" / "work.py").read_text()
-        assert saved == f"{text.rstrip()}\n        data = json.{ghost}\n"
-        (address,) = tmp_path.glob("run/lsp-completions/model-*.json")
-        model = json.loads(address.read_text())["pid"]
-    wait_until_gone([model])
+        assert saved == f"{LOADING}{LOADED}{ghost}\n"
+        models = embedded_models(tmp_path)
+    wait_until_gone(models)
 
 
 def test_a_picture_for_people(tmp_path: Path) -> None:
-    text = """from dataclasses import dataclass
-
-
-@dataclass
-class Item:
-    name: str
-    price: float
-    quantity: int = 1
-
-
-"""
-    head = "def total(items: list[Item], discount: float = 0.0) -> float:"
-    body = '''"""What all of it costs, after the discount."""
-    subtotal = sum(item.price * item.quantity for item in items)
-    return round(subtotal * (1 - discount), 2)'''
-    script = continues(f"{head}\n    ", f"{body}\n")
-    with person(tmp_path, script, text=f"{text}\n", name="shop.py", size=(78, 19)) as driver:
-        driver.type(f"{head}\n")
-        driver.see_ghost(body)
+    script = continues(f"{HEAD}\n    ", f"{BODY}\n")
+    with person(tmp_path, script, text=f"{SHOP}\n", name="shop.py", size=(78, 19)) as driver:
+        driver.type(f"{HEAD}\n")
+        driver.see_ghost(BODY)
         # As everybody's mode line is.
         driver.emacs.type(f"{META}xtests-plain-mode-line\r", pace=0)
         driver.emacs.wait_for_text("(Python Ghost")
-        driver.see_ghost(body)
+        driver.see_ghost(BODY)
         screen = driver.emacs.screen
         image = picture.draw(replace(screen, cursor_is_bar=False), title="shop.py — emacs")
-        assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 10
-        if WRITE_PICTURES:
-            image.save(PICTURE, optimize=True)
+        picture.keep(image, PICTURE)

@@ -1,9 +1,7 @@
 """The scenarios of all editors in a real Helix, and what is Helix's alone."""
 
-import json
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,15 +9,26 @@ import pytest
 
 from tests.editors.helix_driver import ENTER, TAB, HelixDriver, draw, running_desk
 from tests.editors.scenarios import Case, Desk, Editor, rows
-from tests.support.at_work import HUMAN, THINKS, Script, continues, wait_until_gone, written
+from tests.support import picture
+from tests.support.at_work import (
+    HUMAN,
+    LOADED,
+    LOADING,
+    THINKS,
+    Script,
+    continues,
+    embedded_models,
+    wait_until_gone,
+    written,
+)
 from tests.support.helix import executable
 from tests.support.llama_server import model_file
 from tests.support.neovim import Screen
+from tests.support.shared import Shared
 from tests.support.sourcegraph import Answer, Exchange, Gate, StandIn
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "helix"
 PICTURE = FOLDER / "menu.png"
-WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
 pytestmark = pytest.mark.skipif(
     executable() is None,
@@ -30,50 +39,30 @@ LINE_ENDS = pytest.mark.parametrize(
 )
 
 
-class Desks:
-    """One Helix for all that somebody signed in does; a new one after something went wrong."""
-
-    def __init__(self, factory: pytest.TempPathFactory) -> None:
-        self._factory = factory
-        self._running: tuple[Desk, ExitStack] | None = None
-
-    @contextmanager
-    def using(self, *, signed_in: bool = True) -> Iterator[tuple[Desk, HelixDriver]]:
-        if not signed_in:
-            # What is missing is told once.
-            with running_desk(self._factory.mktemp("stranger"), signed_in=False) as desk:
-                assert isinstance(desk.driver, HelixDriver)
-                yield desk, desk.driver
-            return
-        if self._running is None:
-            stack = ExitStack()
-            self._running = stack.enter_context(running_desk(self._factory.mktemp("desk"))), stack
-        desk, stack = self._running
-        assert isinstance(desk.driver, HelixDriver)
-        try:
-            yield desk, desk.driver
-        except BaseException:
-            self._running = None
-            desk.driver.helix.kill()
-            with suppress(AssertionError, OSError):
-                stack.close()
-            raise
-
-    def close(self) -> None:
-        if self._running is not None:
-            self._running[1].close()
+Desks = Shared[bool, Desk]
+"""One Helix for all that somebody signed in does."""
 
 
 @pytest.fixture(scope="module")
 def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desks]:
-    desks = Desks(tmp_path_factory)
+    def start(signed_in: bool) -> AbstractContextManager[Desk]:
+        return running_desk(tmp_path_factory.mktemp("desk"), signed_in=signed_in)
+
+    desks = Shared(start, lambda desk: driver_of(desk).helix.kill())
     yield desks
     desks.close()
 
 
+def driver_of(desk: Desk) -> HelixDriver:
+    assert isinstance(desk.driver, HelixDriver)
+    return desk.driver
+
+
 @pytest.mark.parametrize("case", rows(Editor.HELIX))
 def test_a_scenario(desks: Desks, case: Case) -> None:
-    with desks.using(signed_in=case.scenario.signed_in) as (desk, _):
+    signed_in = case.scenario.signed_in
+    # What is missing is told once.
+    with desks.using(signed_in, once=not signed_in) as desk:
         desk.play(case)
 
 
@@ -125,7 +114,8 @@ def editing(
 ) -> Iterator[Editing]:
     """Below the items, with a model that says `script`."""
     path = written(folder / name, f"{ITEMS}    \n", line_end)
-    with desks.using() as (desk, driver):
+    with desks.using(True) as desk:
+        driver = driver_of(desk)
         desk.instance.script = script
         before = len(desk.instance.completions)
         driver.open(path, 2, 4)
@@ -226,8 +216,7 @@ def test_a_refused_entry_leaves_the_text_alone(desks: Desks, tmp_path: Path) -> 
 
 def test_the_server_leaves_with_a_killed_editor(tmp_path: Path) -> None:
     with running_desk(tmp_path) as desk:
-        assert isinstance(desk.driver, HelixDriver)
-        desk.driver.helix.kill()
+        driver_of(desk).helix.kill()
 
 
 def test_one_reads_how_suggestions_were_switched(desks: Desks, tmp_path: Path) -> None:
@@ -261,13 +250,11 @@ def test_the_menu_that_comes_where_insert_mode_begins_is_not_asked_for_by_hand(
 
 def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
     model_file()
-    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n        "
-    path = written(tmp_path / "work.py", f"{text}\n")
+    path = written(tmp_path / "work.py", f"{LOADING}\n")
     with running_desk(tmp_path, embedded=True) as desk:
-        assert isinstance(desk.driver, HelixDriver)
-        driver = desk.driver
+        driver = driver_of(desk)
         driver.open(path, 5, 8)
-        driver.type("data = json.")
+        driver.type(LOADED)
         entry = driver.helix.wait_for("an entry", lambda: next(iter(driver.ours()), None))
         assert entry.label
         driver.choose(lambda each: each.label == entry.label)
@@ -276,10 +263,9 @@ def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
         driver.save()
         saved = path.read_text()
         print(saved)
-        assert saved.startswith(f"{text}data = json.{entry.label.removesuffix(' …')}")
-        (address,) = tmp_path.glob("run/lsp-completions/model-*.json")
-        model = json.loads(address.read_text())["pid"]
-    wait_until_gone([model])
+        assert saved.startswith(f"{LOADING}{LOADED}{entry.label.removesuffix(' …')}")
+        models = embedded_models(tmp_path)
+    wait_until_gone(models)
 
 
 def test_a_picture_for_people(tmp_path: Path) -> None:
@@ -300,16 +286,12 @@ def total(items: list[Item]) -> float:
     says = "for item in items:\n        subtotal += item.price\n    return subtotal\n"
     path = written(tmp_path / "shop.py", text)
     with running_desk(tmp_path, size=(96, 18)) as desk:
-        assert isinstance(desk.driver, HelixDriver)
         desk.instance.script = continues("    ", says)
-        driver, helix = desk.driver, desk.driver.helix
+        driver, helix = driver_of(desk), driver_of(desk).helix
         driver.open(path, 11, 4)
         driver.type("fo")
         helix.wait_for_text("for item in items: …")
         driver.choose(lambda entry: entry.label == "for item in items: …")
         helix.wait_for("the preview", lambda: helix.screen.text.count("subtotal +=") == 2)
-        image = draw(helix.screen, "shop.py — hx")
-        assert len(image.convert("RGB").getcolors(1 << 24) or ()) > 10
-        if WRITE_PICTURES:
-            image.save(PICTURE, optimize=True)
+        picture.keep(draw(helix.screen, "shop.py — hx"), PICTURE)
         driver.close()

@@ -3,14 +3,13 @@
 Neovim is set up as `editors/neovim/README.md` says, word for word.
 """
 
-import json
 import os
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -21,20 +20,24 @@ import pytest
 from tests.support import picture
 from tests.support.at_work import (
     HUMAN,
+    LOADED,
+    LOADING,
     THINKS,
     Script,
     command,
     continues,
+    embedded_models,
     wait_until_gone,
     written,
 )
 from tests.support.llama_server import model_file
 from tests.support.neovim import Neovim, Version, executable, running_neovim
+from tests.support.picture import BODY, HEAD, SHOP
+from tests.support.shared import Shared
 from tests.support.sourcegraph import TOKEN, Answer, Exchange, StandIn, running_stand_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
-WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
 
 class Setup(Enum):
@@ -169,12 +172,19 @@ def opened(
         it.settle()
 
 
-class Desk:
+class Desk(Shared[Setup, Opened]):
     """Where tests work one after the other: a Neovim started once serves many of them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._running: dict[Setup, tuple[Opened, ExitStack]] = {}
+        super().__init__(self._opened, lambda it: it.neovim.kill())
+
+    @contextmanager
+    def _opened(self, setup: Setup) -> Iterator[Opened]:
+        path = written(Path(tempfile.mkdtemp(dir=self._folder)) / "first.py", "")
+        with opened(path, setup, continues("never typed", "!")) as it:
+            it.neovim.lua("vim.cmd('%bwipeout!')")
+            yield it
 
     @contextmanager
     def editing(
@@ -186,16 +196,9 @@ class Desk:
         name: str = "work.py",
         line_end: str = "\n",
     ) -> Iterator[Editing]:
-        """Neovim with `text` in a new file and no other.
-
-        Where something went wrong, the next test gets a new Neovim.
-        """
+        """Neovim with `text` in a new file and no other."""
         path = written(Path(tempfile.mkdtemp(dir=self._folder)) / name, text, line_end)
-        if setup not in self._running:
-            stack = ExitStack()
-            self._running[setup] = (stack.enter_context(opened(path, setup, script)), stack)
-        it, stack = self._running[setup]
-        try:
+        with self.using(setup) as it:
             assert it.instance is not None
             it.instance.script = script
             it.neovim.lua("vim.cmd.edit(...)", str(path))
@@ -204,18 +207,6 @@ class Desk:
             it.neovim.type("<Esc>")
             it.neovim.lua("vim.cmd('%bwipeout!')")
             it.settle()
-        except BaseException:
-            del self._running[setup]
-            it.neovim.kill()
-            with suppress(AssertionError, OSError):
-                stack.close()
-            raise
-
-    def close(self) -> None:
-        """Leave all that run."""
-        with ExitStack() as all_of_them:
-            for _, stack in self._running.values():
-                all_of_them.enter_context(stack)
 
 
 @pytest.fixture(scope="module")
@@ -499,34 +490,18 @@ def test_ghost_text_is_dim_without_true_colour(
 
 @setups(Setup.PLUGIN)
 def test_a_picture_for_people(tmp_path: Path, setup: Setup) -> None:
-    text = """from dataclasses import dataclass
-
-
-@dataclass
-class Item:
-    name: str
-    price: float
-    quantity: int = 1
-
-
-"""
-    head = "def total(items: list[Item], discount: float = 0.0) -> float:"
-    body = '''    """What all of it costs, after the discount."""
-    subtotal = sum(item.price * item.quantity for item in items)
-    return round(subtotal * (1 - discount), 2)'''
-    knows = continues(f"{head}\n    ", f"{body.lstrip()}\n")
-    path = written(tmp_path / "work" / "shop.py", text)
+    knows = continues(f"{HEAD}\n    ", f"{BODY}\n")
+    path = written(tmp_path / "work" / "shop.py", SHOP)
     with opened(path, setup, knows, size=(72, 17)) as it:
-        it.neovim.type(f"Go{head}<CR>")
-        screen = it.neovim.wait_for_ghost(body.lstrip())
+        it.neovim.type(f"Go{HEAD}<CR>")
+        screen = it.neovim.wait_for_ghost(BODY)
         image = picture.draw(screen, title="shop.py — nvim")
         ghost = next(cell.style for row in screen.rows for cell in row if screen.is_ghost(cell))
         assert ghost.foreground is not None
         assert ghost.foreground != screen.foreground
         colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 24) or ()}
         assert tuple(ghost.foreground.to_bytes(3)) in colours
-        if WRITE_PICTURES:
-            image.save(PICTURE, optimize=True)
+        picture.keep(image, PICTURE)
 
 
 @setups(Setup.PLUGIN)
@@ -542,16 +517,14 @@ def test_the_server_leaves_with_a_killed_editor(tmp_path: Path, setup: Setup) ->
 @setups(Setup.PLUGIN, Setup.PLUGIN_ON_0_11)
 def test_without_an_account_the_embedded_model_suggests(tmp_path: Path, setup: Setup) -> None:
     model_file()
-    text = "import json\n\n\ndef load(path):\n    with open(path) as file:\n"
-    path = written(tmp_path / "work" / "work.py", text)
+    path = written(tmp_path / "work" / "work.py", LOADING.rstrip(" "))
     with opened(path, setup, None) as it:
         person = Editing(it.neovim, path, "\n")
-        person.neovim.type("Godata = json.")
+        person.neovim.type(f"Go{LOADED}")
         ghost = person.neovim.wait_for("a suggestion", lambda: person.neovim.screen.ghost)
         # Who answers is said once, where it is in nobody's way.
         person.neovim.wait_for("the model", lambda: "small model" in person.neovim.screen.text)
         person.take_ghost(ghost)
-        assert person.saved() == f"{text}        data = json.{ghost}\n"
-        (address,) = tmp_path.glob("*/run/lsp-completions/model-*.json")
-        model = json.loads(address.read_text())["pid"]
-    wait_until_gone([model])
+        assert person.saved() == f"{LOADING}{LOADED}{ghost}\n"
+        models = embedded_models(tmp_path)
+    wait_until_gone(models)

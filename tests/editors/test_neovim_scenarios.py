@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,43 +11,22 @@ from tests.editors.neovim_driver import FOLDER, VERSIONS, NeovimDriver, running_
 from tests.editors.scenarios import Case, Desk, Editor, cases_of
 from tests.support.at_work import continues
 from tests.support.neovim import executable
+from tests.support.shared import Shared
 from tests.support.sourcegraph import StandIn
 
 CONFIG = "require('lsp_completions').setup()\nvim.o.completeopt = 'menuone,noselect,popup'\n"
 
 
-class Desks:
-    """One Neovim of each version for all that is played by somebody signed in.
-
-    There is a new one after something went wrong.
-    """
+class Desks(Shared[tuple[Editor, bool], Desk]):
+    """One Neovim of each version for all that is played by somebody signed in."""
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
-        self._factory = factory
-        self._running: dict[tuple[Editor, bool], tuple[Desk, ExitStack]] = {}
+        def start(kind: tuple[Editor, bool]) -> AbstractContextManager[Desk]:
+            editor, signed_in = kind
+            folder = factory.mktemp(editor.name)
+            return running_desk(editor, folder, CONFIG, signed_in=signed_in)
 
-    @contextmanager
-    def using(self, editor: Editor, *, signed_in: bool) -> Iterator[Desk]:
-        kind = editor, signed_in
-        if kind not in self._running:
-            stack = ExitStack()
-            folder = self._factory.mktemp(editor.name)
-            desk = stack.enter_context(running_desk(editor, folder, CONFIG, signed_in=signed_in))
-            self._running[kind] = desk, stack
-        desk, stack = self._running[kind]
-        try:
-            yield desk
-        except BaseException:
-            del self._running[kind]
-            assert isinstance(desk.driver, NeovimDriver)
-            desk.driver.neovim.kill()
-            with suppress(AssertionError, OSError):
-                stack.close()
-            raise
-        if not signed_in:
-            # What is missing is told once, and the next test needs to hear it too.
-            del self._running[kind]
-            stack.close()
+        super().__init__(start, kill)
 
     @contextmanager
     def person(
@@ -55,17 +34,18 @@ class Desks:
     ) -> Iterator[tuple[NeovimDriver, StandIn]]:
         """Somebody in insert mode at the end of a new file."""
         path.write_text(text)
-        with self.using(editor, signed_in=signed_in) as desk:
+        # What is missing is told once, and the next test needs to hear it too.
+        with self.using((editor, signed_in), once=not signed_in) as desk:
             assert isinstance(desk.driver, NeovimDriver)
             *_, last = text.splitlines()
             desk.driver.open(path, text.count("\n") - 1, len(last))
             yield desk.driver, desk.instance
             desk.driver.close()
 
-    def close(self) -> None:
-        with ExitStack() as all_of_them:
-            for _, stack in self._running.values():
-                all_of_them.enter_context(stack)
+
+def kill(desk: Desk) -> None:
+    assert isinstance(desk.driver, NeovimDriver)
+    desk.driver.neovim.kill()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +74,8 @@ def cases() -> Iterator[object]:
 
 @pytest.mark.parametrize(("editor", "case"), list(cases()))
 def test_a_scenario(desks: Desks, editor: Editor, case: Case) -> None:
-    with desks.using(editor, signed_in=case.scenario.signed_in) as desk:
+    signed_in = case.scenario.signed_in
+    with desks.using((editor, signed_in), once=not signed_in) as desk:
         desk.play(case)
 
 
@@ -214,5 +195,5 @@ def test_who_has_no_token_reads_so_in_the_status_line_and_in_the_health_report(
         says(person, "suggestions!: ")
         person.neovim.lua("vim.cmd('stopinsert | checkhealth lsp_completions')")
         report = "\n".join(person.neovim.call("nvim_buf_get_lines", 0, 0, -1, False))
-        assert "SRC_ACCESS_TOKEN" in report
+        assert "there is no access token" in report
         assert "ERROR" in report

@@ -1,5 +1,6 @@
 """What an editor needs to be worked with: a file, the command, and a model that knows one text."""
 
+import json
 import os
 import sys
 import time
@@ -75,6 +76,17 @@ def runtime_folder(folder: Path) -> Path:
     runtime = folder / "run"
     runtime.mkdir(mode=0o700, exist_ok=True)
     return runtime
+
+
+LOADING = "import json\n\n\ndef load(path):\n    with open(path) as file:\n        "
+"""What the embedded model can go on with, once this is typed behind it."""
+LOADED = "data = json."
+
+
+def embedded_models(folder: Path) -> list[int]:
+    """The processes of the embedded models of those who work below a folder."""
+    addresses = folder.rglob("run/lsp-completions/model-*.json")
+    return [json.loads(each.read_text())["pid"] for each in addresses]
 
 
 def wait_until_gone(processes: list[int]) -> None:

@@ -1,6 +1,8 @@
 """A picture of a screen, in a window, as a README shows it."""
 
+import os
 from functools import cache
+from pathlib import Path
 
 import pytest
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
@@ -17,7 +19,26 @@ RADIUS = 10 * SCALE
 BAR_COLOUR = "#23262d"
 EDGE_COLOUR = "#3a3f4a"
 TITLE_COLOUR = "#9aa0ac"
+WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 BUTTONS = ("#ec6a5e", "#f4bf4f", "#61c554")
+
+
+# What is on the pictures: a file, what is typed behind it, and what is suggested then.
+SHOP = """from dataclasses import dataclass
+
+
+@dataclass
+class Item:
+    name: str
+    price: float
+    quantity: int = 1
+
+
+"""
+HEAD = "def total(items: list[Item], discount: float = 0.0) -> float:"
+BODY = '''"""What all of it costs, after the discount."""
+    subtotal = sum(item.price * item.quantity for item in items)
+    return round(subtotal * (1 - discount), 2)'''
 
 
 def draw(screen: Screen, *, title: str) -> Image.Image:
@@ -48,6 +69,13 @@ def draw(screen: Screen, *, title: str) -> Image.Image:
     picture.paste(placed, (0, 0), corners)
     ImageDraw.Draw(picture).rounded_rectangle(box, RADIUS, outline=EDGE_COLOUR, width=SCALE)
     return picture
+
+
+def keep(picture: Image.Image, path: Path) -> None:
+    """Keep it as a README's, where the environment says so; something has to be on it."""
+    assert len(picture.convert("RGB").getcolors(1 << 24) or ()) > 10
+    if WRITE_PICTURES:
+        picture.save(path, optimize=True)
 
 
 def _text(screen: Screen) -> Image.Image:
