@@ -109,30 +109,26 @@ def read_inline_completion(params: object) -> CompletionQuery:
     (vscode-languageclient up to 9) say 0 and 1, so that 1 alone tells nothing. It counts as
     automatic, since the older clients send it at every key.
     """
-    uri, version = _document_of(params)
-    context = _context_of(params)
-    kind = _number(context.get("triggerKind"))
-    return CompletionQuery(
-        uri=uri,
-        position=_position(_object(params, "params").get("position"), "position"),
-        version=version,
-        invoked=kind == 0,
-        trigger_kind=kind,
-        selected=_selected(context.get("selectedCompletionInfo")),
-    )
+    selected = _selected(_context_of(params).get("selectedCompletionInfo"))
+    return _query(params, by_hand=0, selected=selected)
 
 
 def read_completion(params: object) -> CompletionQuery:
     """`textDocument/completion`; Kate sends it without `context`."""
+    return _query(params, by_hand=1)
+
+
+def _query(params: object, *, by_hand: int, selected: Selected | None = None) -> CompletionQuery:
+    """A question. Its trigger kind is `by_hand` where a person asks."""
     uri, version = _document_of(params)
-    context = _context_of(params)
-    kind = _number(context.get("triggerKind"))
+    kind = _number(_context_of(params).get("triggerKind"))
     return CompletionQuery(
         uri=uri,
         position=_position(_object(params, "params").get("position"), "position"),
         version=version,
-        invoked=kind == 1,
+        invoked=kind == by_hand,
         trigger_kind=kind,
+        selected=selected,
     )
 
 

@@ -343,7 +343,9 @@ def test_a_kept_connection_that_died_costs_nothing(desk: tuple[Editor, Backend])
     assert editor.told() == []
 
 
-def test_a_restart_while_nothing_was_asked_costs_nothing() -> None:
+@contextlib.contextmanager
+def alone() -> Iterator[tuple[Editor, int]]:
+    """An editor whose backend has answered and is gone, and the port that it had."""
     with contextlib.ExitStack() as first:
         backend = first.enter_context(running())
         url, port = backend.url.removesuffix("/complete"), backend.port
@@ -353,30 +355,26 @@ def test_a_restart_while_nothing_was_asked_costs_nothing() -> None:
             editor = Editor(client)
             editor.warms_up()
             first.close()
-            for _ in range(3):
-                with running(port):
-                    assert editor.completes() == ["1"]
-            assert editor.told() == []
+            yield editor, port
             assert client.stop() == 0
+
+
+def test_a_restart_while_nothing_was_asked_costs_nothing() -> None:
+    with alone() as (editor, port):
+        for _ in range(3):
+            with running(port):
+                assert editor.completes() == ["1"]
+        assert editor.told() == []
 
 
 def test_a_restart_costs_what_was_under_way() -> None:
-    with contextlib.ExitStack() as first:
-        backend = first.enter_context(running())
-        url, port = backend.url.removesuffix("/complete"), backend.port
-        with LspClient.start(
-            SERVER, env={"SRC_ENDPOINT": url, "SRC_ACCESS_TOKEN": TOKEN}
-        ) as client:
-            editor = Editor(client)
-            editor.warms_up()
-            first.close()
-            for _ in range(5):
-                assert editor.completes() == []
-            assert all("onnect" in each for each in editor.told())
-            with running(port):
-                editor.begins_anew()
-                assert editor.completes() == ["1"]
-            assert client.stop() == 0
+    with alone() as (editor, port):
+        for _ in range(5):
+            assert editor.completes() == []
+        assert all("onnect" in each for each in editor.told())
+        with running(port):
+            editor.begins_anew()
+            assert editor.completes() == ["1"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="stops a process")

@@ -27,7 +27,8 @@ from tests.editors.scenarios import SETTINGS, Desk, Editor, kept, squeezed
 from tests.support import picture, second_server
 from tests.support.at_work import HUMAN, command, wait_until_gone
 from tests.support.helix import executable
-from tests.support.neovim import Screen, own_folders
+from tests.support.neovim import own_folders
+from tests.support.screen import Screen
 from tests.support.sourcegraph import TOKEN, Answer, running_stand_in
 from tests.support.terminal import Terminal, TerminalError, running_in_terminal
 

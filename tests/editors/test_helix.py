@@ -23,7 +23,7 @@ from tests.support.at_work import (
 )
 from tests.support.helix import executable
 from tests.support.llama_server import model_file
-from tests.support.neovim import Screen
+from tests.support.screen import Screen
 from tests.support.shared import Shared
 from tests.support.sourcegraph import Answer, Exchange, Gate, StandIn
 

@@ -16,9 +16,9 @@ from tests.support import browser as chromium
 from tests.support.browser import Browser, Page, running_browser
 from tests.support.home import ROOT, Home
 from tests.support.inspection import running_inspection
+from tests.support.picture import WRITE_PICTURES
 
 PICTURE = ROOT / "editors" / "inspect.png"
-WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 SIZE = (1360, 900)
 MODEL = "fireworks::v1::deepseek-coder-v2-lite-base"
 NASTY = '<img src=x onerror="document.title=1">.py'

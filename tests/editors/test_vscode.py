@@ -5,7 +5,6 @@ machine is a Python without pip; there is no keyring, and no way out.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from tests.editors.scenarios import CURSOR, Case, Desk, Editor, kept, rows
 from tests.support.at_work import continues, written
 from tests.support.browser import Browser, running_browser
 from tests.support.home import USER, user
+from tests.support.picture import WRITE_PICTURES
 from tests.support.sourcegraph import TOKEN, Answer, StandIn, running_stand_in
 from tests.support.vscode import (
     EXTENSION,
@@ -34,7 +34,6 @@ from tests.support.vscode import (
 )
 
 PICTURE = EXTENSION / "ghost-text.png"
-WRITE_PICTURES = os.environ.get("LSP_COMPLETIONS_WRITE_PICTURES") == "1"
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 

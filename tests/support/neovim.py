@@ -13,20 +13,19 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import msgpack  # type: ignore[import-untyped]
 
-GHOST = "ComplHint"  # the highlight group of ghost text
-KEYS = re.compile(r"<[A-Za-z0-9-]+>|.", re.DOTALL)
+from tests.support.screen import GHOST, Cell, Screen, Style, Watched
 
-Value = TypeVar("Value")
+KEYS = re.compile(r"<[A-Za-z0-9-]+>|.", re.DOTALL)
 
 
 class Version(Enum):
@@ -47,53 +46,6 @@ def executable(version: Version) -> str | None:
     command = [found, "-u", "NONE", "-i", "NONE", "--headless", f"+{probe}"]
     tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     return found if tried.returncode == 0 else None
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How a cell is drawn, and the highlight groups that said so."""
-
-    foreground: int | None = None
-    background: int | None = None
-    bold: bool = False
-    italic: bool = False
-    underline: bool = False
-    reverse: bool = False
-    groups: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of the screen; the right half of a wide character has no text."""
-
-    text: str
-    style: Style
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screen:
-    """One whole picture, as it stood when Neovim said it was complete."""
-
-    rows: tuple[tuple[Cell, ...], ...]
-    cursor: tuple[int, int]  # row, column
-    cursor_is_bar: bool
-    foreground: int
-    background: int
-
-    @property
-    def text(self) -> str:
-        """What a person reads, line by line, without trailing blanks."""
-        return "\n".join("".join(cell.text for cell in row).rstrip() for row in self.rows)
-
-    @property
-    def ghost(self) -> str:
-        """The ghost text alone, line by line, without what stands beside it."""
-        lines = ["".join(cell.text for cell in row if self.is_ghost(cell)) for row in self.rows]
-        return "\n".join(line for line in lines if line)
-
-    def is_ghost(self, cell: Cell) -> bool:
-        """Whether a cell shows ghost text."""
-        return GHOST in cell.style.groups
 
 
 class _Grid:
@@ -185,9 +137,10 @@ class NeovimError(AssertionError):
 
 
 @dataclass
-class Neovim:
+class Neovim(Watched):
     """A running Neovim with a screen attached."""
 
+    error = NeovimError
     process: subprocess.Popen[bytes]
     pace: float
     _grid: _Grid = field(default_factory=_Grid)
@@ -234,19 +187,6 @@ class Neovim:
             self.call("nvim_input", "<lt>" if key == "<" else key)
             # Neovim waits for a pause in typing before it asks: keys without one would be a paste.
             time.sleep(self.pace if pace is None else pace)
-
-    def wait_for(
-        self, what: str, condition: Callable[[], Value | None], timeout: float = 20
-    ) -> Value:
-        """Wait until `condition` holds; otherwise fail with the screen as it stands."""
-        deadline = time.monotonic() + timeout
-        while not (value := condition()):
-            with self._changed:
-                # Woken by every repaint; what changes without one is looked at ten times a second.
-                self._changed.wait(0.1)
-            if time.monotonic() > deadline or self._ended:
-                raise NeovimError(f"never saw {what}; the screen:\n{self.screen.text}")
-        return value
 
     def wait_for_ghost(self, text: str) -> Screen:
         """Wait until exactly `text` is shown as ghost text."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from tests.support.neovim import Screen, Style
+from tests.support.screen import Screen, Style
 
 SCALE = 2  # for screens with twice the pixels; a browser halves it elsewhere
 FONT_SIZE = 15 * SCALE

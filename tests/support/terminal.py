@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Condition, Thread
-from typing import Any, TypeVar
+from typing import Any
 
 import pyte
 
-from tests.support.neovim import Cell, Screen, Style
+from tests.support.screen import Cell, Screen, Style, Watched
 
 FOREGROUND, BACKGROUND = 0xDDDDDD, 0x16181D
 COLOURS = ("black", "red", "green", "brown", "blue", "magenta", "cyan", "white")
@@ -28,8 +28,6 @@ NAMED = {
     **dict(zip(COLOURS, VALUES, strict=True)),
     **{f"bright{name}": value for name, value in zip(COLOURS, VALUES, strict=True)},
 }
-
-Value = TypeVar("Value")
 
 
 class TerminalError(AssertionError):
@@ -64,8 +62,10 @@ class Tty(io.StringIO):
         return True
 
 
-class Terminal:
+class Terminal(Watched):
     """A running program, and what it shows."""
+
+    error = TerminalError
 
     def __init__(
         self, process: "subprocess.Popen[bytes]", master: int, size: tuple[int, int], pace: float
@@ -101,18 +101,6 @@ class Terminal:
         for key in keys:
             self._write(key.encode())
             time.sleep(self.pace if pace is None else pace)
-
-    def wait_for(
-        self, what: str, condition: Callable[[], Value | None], timeout: float = 20
-    ) -> Value:
-        """Wait until `condition` holds; otherwise fail with the screen as it stands."""
-        deadline = time.monotonic() + timeout
-        while not (value := condition()):
-            with self._changed:
-                self._changed.wait(0.1)
-            if time.monotonic() > deadline or self._ended:
-                raise TerminalError(f"never saw {what}; the screen:\n{self.screen.text}")
-        return value
 
     def wait_for_text(self, text: str) -> None:
         """Wait until `text` stands somewhere on the screen."""

@@ -220,37 +220,38 @@ async def test_only_where_it_is_wanted() -> None:
 # ---- proxies
 
 
-async def test_through_a_proxy() -> None:
+@asynccontextmanager
+async def behind_a_proxy() -> AsyncIterator[tuple[RawServer, ProxyServer, Transport]]:
     async with (
         RawServer(ENDLESS, ssl_context=certified()) as server,
         ProxyServer(Kind.HTTP, to=server.port) as proxy,
     ):
         network = Network(proxy=read_proxy_address(proxy.url), ca_file=PEM)
         async with opened(network=network, spares=True) as transport:
-            for _ in range(2):
-                async with running(transport, f"https://{FAR}/"):
-                    await settled(transport)
-            assert proxy.asked == [f"{FAR}:443"] * 3
-            assert [request.connection for request in server.requests] == [1, 2]
+            yield server, proxy, transport
+
+
+async def test_through_a_proxy() -> None:
+    async with behind_a_proxy() as (server, proxy, transport):
+        for _ in range(2):
+            async with running(transport, f"https://{FAR}/"):
+                await settled(transport)
+        assert proxy.asked == [f"{FAR}:443"] * 3
+        assert [request.connection for request in server.requests] == [1, 2]
 
 
 async def test_a_proxy_that_allows_one_connection_is_asked_for_a_second_once() -> None:
-    async with (
-        RawServer(ENDLESS, ssl_context=certified()) as server,
-        ProxyServer(Kind.HTTP, to=server.port) as proxy,
-    ):
-        network = Network(proxy=read_proxy_address(proxy.url), ca_file=PEM)
-        async with opened(network=network, spares=True) as transport:
+    async with behind_a_proxy() as (server, proxy, transport):
+        async with running(transport, f"https://{FAR}/"):
+            await settled(transport)
+        for _ in range(3):
             async with running(transport, f"https://{FAR}/"):
+                proxy._says = b"HTTP/1.1 403 One is enough\r\n\r\n"
                 await settled(transport)
-            for _ in range(3):
-                async with running(transport, f"https://{FAR}/"):
-                    proxy._says = b"HTTP/1.1 403 One is enough\r\n\r\n"
-                    await settled(transport)
-                proxy._says = None
-            # Three that were used, one that was there in time, and the one that was refused.
-            assert len(proxy.asked) == 5
-            assert len(server.requests) == 4
+            proxy._says = None
+        # Three that were used, one that was there in time, and the one that was refused.
+        assert len(proxy.asked) == 5
+        assert len(server.requests) == 4
 
 
 # ---- hosts that close
