@@ -19,8 +19,10 @@ from lsp_completions.running import running
 from lsp_completions.statistics.records import DAY, SOON, Unusable
 from lsp_completions.statistics.store import KEPT_DAYS, database_file, delete, read
 from lsp_completions.statistics.summary import Group, Summary, summarized
+from lsp_completions.statistics.waiting import bring_in
 from lsp_completions.visible import visible
 
+PATIENCE = 0.2  # seconds for servers that write
 NARROWEST, WIDEST = 60, 100  # columns
 BAR = 20  # columns
 MOST_GROUPS, MOST_REASONS = 8, 8
@@ -35,6 +37,7 @@ HOW = {
 def stats(days: int, *, as_json: bool) -> Exit:
     """Show the last days; returns the exit code."""
     file = database_file()
+    bring_in(file, patience=PATIENCE)
     try:
         held = read(file, time.time() - days * DAY)
     except Unusable as error:

@@ -8,6 +8,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -33,8 +34,8 @@ from lsp_completions.trail import How
 logger = logging.getLogger(__name__)
 
 LATER = 60.0  # seconds until it is tried again where it could not be written
-PATIENCE = 5.0  # seconds for other servers that write, each for milliseconds
-AT_THE_END = 0.4  # seconds; the process may take one to end
+PATIENCE = 0.4  # seconds for other servers, which write for milliseconds; an end waits for it
+AT_THE_END = 0.2  # seconds; what cannot be written then waits for the next server
 MOST_WAITING = 500  # suggestions; hours of work where nothing can be written
 MOST_WATCHED = 50  # accepted suggestions; ten minutes of quick work
 LONGEST_NAME = 200  # characters; names come from editors and providers
@@ -232,7 +233,7 @@ class Statistics:
                 nothings,
                 looks,
                 prune_at=now if prunes else None,
-                patience=AT_THE_END if last else PATIENCE,
+                last=last,
             )
         except Unusable as error:
             self._failed(error)
@@ -270,20 +271,22 @@ def _written_down(
     looks: dict[tuple[int, int], tuple[str, str]],
     *,
     prune_at: float | None,
-    patience: float,
+    last: bool,
 ) -> None:
     # A library of its own, which nothing needs before.
-    from lsp_completions.statistics.store import database_file, prune, write
+    from lsp_completions.statistics.store import database_file, prune
+    from lsp_completions.statistics.waiting import write_all, write_or_wait
 
     where = database_file() if file is None else file
     kept = {(server, number, after): share_kept(*texts) for (number, after), texts in looks.items()}
-    write(
-        where,
-        Batch(suggestions=list(suggestions.values()), nothings=nothings, kept=kept),
-        patience=patience,
-    )
+    batch = Batch(suggestions=list(suggestions.values()), nothings=nothings, kept=kept)
+    if last:
+        write_or_wait(where, batch, patience=AT_THE_END)
+    else:
+        write_all(where, batch, patience=PATIENCE)
     if prune_at is not None:
-        prune(where, prune_at)
+        with suppress(Unusable):  # another day; what was counted is written
+            prune(where, prune_at, patience=PATIENCE)
 
 
 def _suggestion(server: str, entry: Entry, first: int) -> Suggestion:

@@ -1,7 +1,8 @@
 """What is noted of suggestions, and of why there were none: names and numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 DAY = 86_400  # seconds
 SOON = 5.0  # seconds from the first news to the disk
@@ -48,6 +49,21 @@ class Nothing:
     """The name of a `SkipReason`."""
     language: str
     provider: str
+
+
+def is_sound(one: Suggestion | Nothing) -> bool:
+    """Whether all of it is of its kind: a file may hold anything."""
+    return all(
+        isinstance(getattr(one, each.name), _KINDS.get(each.name, str)) for each in fields(one)
+    )
+
+
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("number", "first", "lines", "characters", "taken"), int),
+    **dict.fromkeys(("sent", "first_text", "answered"), float | int | None),
+    "at": float | int,
+    "shown": bool,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

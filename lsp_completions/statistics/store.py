@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from lsp_completions.on_disk import is_there
+from lsp_completions.on_disk import found_in, is_there
 from lsp_completions.statistics.records import (
     AFTER,
     DAY,
@@ -23,6 +23,7 @@ from lsp_completions.statistics.records import (
     Row,
     Suggestion,
     Unusable,
+    is_sound,
 )
 
 FILE = "statistics.db"
@@ -58,12 +59,12 @@ def write(file: Path, batch: Batch, *, patience: float = PATIENCE) -> None:
             raise Unusable(str(error)) from error
 
 
-def prune(file: Path, now: float) -> None:
+def prune(file: Path, now: float, *, patience: float = PATIENCE) -> None:
     """Forget what is older than is kept. Raises `Unusable`."""
     if not _exists(file):
         return
     oldest = now - KEPT_DAYS * DAY
-    with _opened(file) as database, database:
+    with _opened(file, patience) as database, database:
         database.execute("DELETE FROM suggestion WHERE at < ?", (oldest,))
         database.execute(
             "DELETE FROM suggestion WHERE at < (SELECT at FROM suggestion ORDER BY at DESC "
@@ -90,15 +91,18 @@ def read(file: Path, since: float) -> Held:
             ).fetchall()
     except _Damaged as error:
         raise Unusable(str(error)) from error
-    if not all(map(_is_row, found)) or not all(map(_is_nothing, counted)):
+    rows, nothings = list(map(_row, found)), dict(map(_nothing, counted))
+    sound = all(is_sound(row.suggestion) for row in rows) and all(map(is_sound, nothings))
+    if not sound or not all(isinstance(count, int) for count in nothings.values()):
         raise Unusable("it holds something else than was counted")
-    return Held(rows=[_row(values) for values in found], nothings=dict(map(_nothing, counted)))
+    return Held(rows=rows, nothings=nothings)
 
 
 def delete(file: Path) -> bool:
     """Delete the database; returns whether there was one. Raises `OSError`."""
-    existed = is_there(file)
-    for each in _files(file):
+    files = _files(file)
+    existed = any(map(is_there, files))
+    for each in files:
         each.unlink(missing_ok=True)
     return existed
 
@@ -223,28 +227,14 @@ def _put_aside(file: Path) -> None:
 
 
 def _files(file: Path) -> list[Path]:
-    """The database, and what SQLite and we keep beside it."""
-    return [file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", ".damaged"))]
+    """The database, and what SQLite and we keep beside it. Raises `OSError`."""
+    beside = [file.with_name(file.name + end) for end in ("-wal", "-shm", ".damaged")]
+    return [file, *beside, *found_in(file.parent, waiting_names(file))]
 
 
-def _is_row(values: Sequence[object]) -> bool:
-    kinds = [*(_KINDS[name] for name in COLUMNS), *(float | None for _ in KEPT)]
-    return all(isinstance(value, kind) for value, kind in zip(values, kinds, strict=True))
-
-
-_TIMES = ("sent", "first_text", "answered")
-_NUMBERS = ("number", "first", "lines", "characters", "shown", "taken")
-_KINDS: dict[str, Any] = {
-    **dict.fromkeys(COLUMNS, str),
-    **dict.fromkeys(_NUMBERS, int),
-    **dict.fromkeys(_TIMES, float | None),
-    "at": float,
-}
-
-
-def _is_nothing(values: Sequence[object]) -> bool:
-    *names, count = values
-    return all(isinstance(name, str) for name in names) and isinstance(count, int)
+def waiting_names(file: Path) -> str:
+    """What the files are called that wait to be written into the database; a pattern."""
+    return f"{file.name}.*.waiting"
 
 
 def _row(values: Sequence[object]) -> Row:
@@ -254,9 +244,6 @@ def _row(values: Sequence[object]) -> Row:
     return Row(suggestion=Suggestion(**said), kept=kept)  # type: ignore[arg-type]
 
 
-def _nothing(values: Sequence[object]) -> tuple[Nothing, int]:
+def _nothing(values: Sequence[Any]) -> tuple[Nothing, int]:
     day, reason, language, provider, count = values
-    where = Nothing(
-        day=str(day), reason=str(reason), language=str(language), provider=str(provider)
-    )
-    return where, int(str(count))
+    return Nothing(day=day, reason=reason, language=language, provider=provider), count

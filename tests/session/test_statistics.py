@@ -1,8 +1,11 @@
 """What comes of suggestions is counted while a server runs, and never in its way."""
 
 import asyncio
+import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+import stat
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,11 +22,13 @@ from lsp_completions.pipeline.document import (
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason, Suggested
 from lsp_completions.pipeline.positions import PositionEncoding
+from lsp_completions.statistics import keeper
 from lsp_completions.statistics.keeper import MOST_WAITING, Statistics
 from lsp_completions.statistics.kept import Lines
-from lsp_completions.statistics.records import AFTER, SOON, Held
+from lsp_completions.statistics.records import AFTER, SOON, Held, Unusable
 from lsp_completions.statistics.store import read
 from lsp_completions.statistics.summary import Summary, summarized
+from lsp_completions.statistics.waiting import MOST, bring_in
 from lsp_completions.trail import How, Trail
 
 URI = "file:///w/a.py"
@@ -223,6 +228,108 @@ async def test_at_the_end_all_is_written(desk: Desk) -> None:
     desk.answers("pass")
     await desk.statistics.aclose()
     assert len(desk.held().rows) == 1
+
+
+def waiting_in(folder: Path) -> list[Path]:
+    return list(folder.glob("*.waiting"))
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Another program is at the database, and does not end."""
+    other = sqlite3.connect(file)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
+        other.close()
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("is_writing", [True, False])
+async def test_what_cannot_be_written_at_the_end_waits_for_the_next_server(
+    tmp_path: Path, is_new: bool, is_writing: bool
+) -> None:
+    ending, next_one, one_more = Desk(tmp_path, "pass\n"), Desk(tmp_path), Desk(tmp_path)
+    if not is_new:
+        next_one.answers(SkipReason.EMPTY)
+        await next_one.written()
+    before = 0 if is_new else 1
+    number = ending.answers("pass").number
+    ending.answers(SkipReason.EMPTY)
+    ending.statistics.accepted(number, "pass", URI, Lines(first=0, last=0))
+    with locked(ending.file):
+        ending.clock.passes(SOON if is_writing else 0)
+        await asyncio.sleep(0)  # the task begins to write
+        await ending.statistics.aclose()
+        (waiting,) = waiting_in(tmp_path)
+        assert "pass" not in waiting.read_text()
+        if os.name == "posix":
+            assert stat.S_IMODE(waiting.stat().st_mode) == 0o600
+        # As long as nobody can write it waits on.
+        next_one.answers(SkipReason.EMPTY)
+        await next_one.written()
+    assert len(waiting_in(tmp_path)) == 1
+    next_one.clock.passes(60)
+    await next_one.written()
+    one_more.answers(SkipReason.EMPTY)
+    await one_more.statistics.aclose()
+    await next_one.statistics.aclose()
+    assert len(next_one.held().rows) == 1
+    assert next_one.summary().reasons == (("EMPTY", before + 3),)
+    assert waiting_in(tmp_path) == []
+
+
+async def test_what_stands_is_known_also_of_what_waits(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "pass\n")
+    number = desk.answers("pass").number
+    desk.statistics.accepted(number, "pass", URI, Lines(first=0, last=0))
+    desk.clock.passes(AFTER[0] + 1)
+    with locked(desk.file):
+        await desk.statistics.aclose()
+    bring_in(desk.file, patience=9)
+    assert desk.held().rows[0].kept == (1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\xff\xfe", id="no text"),
+        pytest.param(b"[" * 100_000, id="deep"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b'{"suggestions": [], "nothings": [[]], "kept": []}', id="no reason"),
+        pytest.param(b'{"suggestions": [{"at": "x"}], "nothings": [], "kept": []}', id="half"),
+    ],
+)
+async def test_what_waits_and_is_something_else_is_let_go(desk: Desk, held: bytes) -> None:
+    desk.file.with_name(f"{desk.file.name}.1.waiting").write_bytes(held)
+    desk.answers("pass")
+    await desk.written()
+    assert len(desk.held().rows) == 1
+
+
+async def test_what_waits_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "AT_THE_END", 0)
+    (tmp_path / "statistics.db").mkdir()
+    for _ in range(MOST + 2):
+        desk = Desk(tmp_path)
+        desk.answers("pass")
+        await desk.statistics.aclose()
+    assert len(waiting_in(tmp_path)) == MOST
+
+
+async def test_what_is_old_and_cannot_be_forgotten_counts_nothing_twice(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prune(*_: object, **__: object) -> None:
+        raise Unusable("locked")
+
+    monkeypatch.setattr("lsp_completions.statistics.store.prune", prune)
+    desk.answers(SkipReason.EMPTY)
+    await desk.written()
+    await desk.statistics.aclose()
+    assert desk.summary().reasons == (("EMPTY", 1),)
 
 
 async def test_what_could_not_be_written_waits_within_bounds(desk: Desk) -> None:

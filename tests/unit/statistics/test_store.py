@@ -75,6 +75,14 @@ def test_half_of_a_surrogate_pair_keeps_nothing_from_being_counted(file: Path) -
     assert {each.language: count for each, count in held.nothings.items()} == {"?": 2, "é😀": 1}
 
 
+def test_what_waits_is_deleted_too(file: Path) -> None:
+    file.parent.mkdir()
+    file.with_name(f"{file.name}.abcd.waiting").touch()
+    assert delete(file)
+    assert list(file.parent.iterdir()) == []
+    assert not delete(file)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps a profile from others")
 def test_nobody_else_may_read_it(file: Path) -> None:
     before = os.umask(0)
