@@ -75,7 +75,7 @@ def is_current(chosen: Chosen, indexes: Mapping[str, Index]) -> bool:
     index = indexes.get(chosen.key)
     if index is None:
         return False
-    return all(not line or line in index.texts for line in chosen.excerpt.text.split("\n"))
+    return all(not line or line in index.lines for line in chosen.excerpt.text.split("\n"))
 
 
 @dataclass(slots=True, eq=False)
@@ -99,35 +99,39 @@ def _taken(
     seen: set[str] = {*query.visible, *beside}
     files: set[int] = set()
 
-    def cost_of(source: int, numbers: Iterable[int]) -> int:
-        lines = sources[source].index.lines
-        cost = sum(len(lines[n]) + 1 for n in numbers)
+    def cost_of(source: int, lines: Iterable[str]) -> int:
+        cost = sum(len(line) + 1 for line in lines)
         return cost if source in files else cost + len(sources[source].index.path) + FRAME
 
     def take(each: Ranked) -> _Taken | None:
         nonlocal left
         source = sources[each.source]
-        piece, lines = source.index.pieces[each.piece], source.index.lines
+        piece = source.index.pieces[each.piece]
         fresh = [n for n in piece.head if (each.source, n) not in shown]
+        lines = [source.index.lines[n] for n in fresh]
+        stripped = [line.strip() for line in lines]
         # What the model sees anyway is not shown once more.
-        if sum(lines[n].strip() in seen for n in fresh) * 2 >= len(fresh) or not fresh:
+        if sum(line in seen for line in stripped) * 2 >= len(fresh):
             return None
-        cost = cost_of(each.source, fresh)
+        cost = cost_of(each.source, lines)
         if cost > left:
             return None
         left -= cost
         files.add(each.source)
         shown.update((each.source, n) for n in fresh)
-        seen.update(lines[n].strip() for n in fresh if len(lines[n].strip()) > 3)
+        seen.update(line for line in stripped if len(line) > 3)
         return _Taken(each.source, piece, tuple(fresh))
 
     def extend(more: _Taken) -> None:
         nonlocal left
+        index = sources[more.source].index
         body = [n for n in more.piece.body if (more.source, n) not in shown]
-        while body and cost_of(more.source, body) > left:
+        lines = [index.lines[n] for n in body]
+        while body and cost_of(more.source, lines) > left:
             body.pop()
+            lines.pop()
         if body:
-            left -= cost_of(more.source, body)
+            left -= cost_of(more.source, lines)
             shown.update((more.source, n) for n in body)
             more.lines = tuple(sorted({*more.lines, *body}))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lsp_completions.pipeline.definitions import Definition, definitions_in
+from lsp_completions.pipeline.excerpts.lines import Lines
 from lsp_completions.pipeline.excerpts.words import LONGEST_LINE, fold, parts_of, words_in
 from lsp_completions.pipeline.imports import Import, imports_in
 from lsp_completions.pipeline.languages import Language
@@ -40,9 +41,7 @@ class Index:
     key: str
     path: str
     """As it is shown to a model."""
-    lines: tuple[str, ...]
-    texts: frozenset[str]
-    """The lines, whatever their number."""
+    lines: Lines
     pieces: tuple[Piece, ...]
     postings: Mapping[str, Sequence[tuple[int, int]]]
     """By word: in which pieces it is, and how often."""
@@ -127,8 +126,7 @@ def index_of(text: str, *, key: str, path: str, language: Language) -> Index:
     return Index(
         key=key,
         path=path,
-        lines=tuple(lines),
-        texts=frozenset(lines),
+        lines=Lines(lines),
         pieces=tuple(pieces),
         postings=kept(postings),
         defined=kept(defined),
