@@ -10,7 +10,6 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from statistics import median
 
 from lsp_completions.back_off import BackOff
 from lsp_completions.errors import (
@@ -389,7 +388,11 @@ class Generations:
     def usual_wait(self, provider: Provider) -> float:
         """The median of the seconds that its last first words took; a guess while not known."""
         waited = self._waited.get(self.whom(provider))
-        return median(waited) if waited else USUAL_WAIT
+        if not waited:
+            return USUAL_WAIT
+        # Not from `statistics`, which imports a megabyte of other numbers.
+        ordered, half = sorted(waited), len(waited) // 2
+        return (ordered[half] + ordered[~half]) / 2
 
     def _make_room(self, provider: Provider, document: str) -> None:
         alive = [each for each in self._running if not each.ended]

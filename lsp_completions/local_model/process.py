@@ -5,7 +5,6 @@ system closes when the server ends, however it ends. The process leaves when the
 more, or when none has been used for long; so it needs nobody to stop it.
 """
 
-import argparse
 import asyncio
 import hmac
 import importlib
@@ -19,12 +18,15 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from lsp_completions.local_model.gguf import fim_tokens
 from lsp_completions.pipeline.templates import FimTokens
 from lsp_completions.visible import one_line
+
+if TYPE_CHECKING:
+    import argparse
 
 # Seconds until the first lease, for whoever started the process and is about to take it.
 FIRST_LEASE = 10.0
@@ -227,7 +229,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-async def serve(options: argparse.Namespace) -> NoReturn:
+async def serve(options: "argparse.Namespace") -> NoReturn:
     """Load the model, then serve until nobody needs it any more."""
     key = secrets.token_urlsafe(32)
     # Here, so that all servers have it of one reading; between engine and address it would delay
@@ -267,6 +269,9 @@ async def serve(options: argparse.Namespace) -> NoReturn:
 
 def main() -> NoReturn:
     """Serve one model, if no other process does."""
+    # Each server imports this module, and reads no arguments.
+    import argparse
+
     parser = argparse.ArgumentParser(prog="lsp_completions.local_model.process")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--address", type=Path, required=True, help="file to put the address into")
