@@ -116,9 +116,10 @@ def _counted(count: int, what: str) -> str:
 
 def _milliseconds(each: float) -> str:
     # A twentieth of one and nothing at all are the same to a person.
-    return (
-        f"{each:.1f}" if abs(each) < 10 and not math.isclose(each, round(each)) else f"{each:.0f}"
-    )
+    size = abs(each)
+    told = f"{size:.1f}" if size < 10 and not math.isclose(each, round(each)) else f"{size:.0f}"
+    # Of a stream that was there before the request.
+    return f"{told} before" if each < 0 and told.strip("0.") else told
 
 
 # What holds for every request there, and so counts more than what came of the last one.

@@ -44,10 +44,9 @@ from lsp_completions.trail import Trail
 from lsp_completions.transport import Timeouts, Transport
 from lsp_completions.transport.network import network_of
 
-# Short: Neovim makes people press a key after a message that fills its line.
+# Short: the next key may wipe it away.
 SMALL_MODEL = (
-    "the small model {model} answers; for better ones set SRC_ENDPOINT and SRC_ACCESS_TOKEN, "
-    "or `provider`"
+    "The small model answers. For a better one run `lsp-completions login` or set `provider`."
 )
 
 # Of functions whose arguments or results hold texts, be they of documents that are closed.
@@ -323,7 +322,7 @@ class Service:
     def _introduce(self, provider: Provider) -> None:
         """Say, once for all, that it is the small model that answers."""
         if not self._introduced and first_time("of-the-local-model"):
-            self._messages.inform(SMALL_MODEL.format(model=provider.model))
+            self._messages.inform(SMALL_MODEL)
         self._introduced = True
 
     def _show_start(self, sentence: str) -> None:

@@ -190,7 +190,9 @@ def status(as_json: bool) -> int:
 
 @group.command()
 @click.argument("place", required=False, metavar="[FILE:LINE:COLUMN]")
-@click.option("--all", "everything", is_flag=True, help="What ended by typing on as well.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also those that ended because you typed on."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def why(place: str | None, everything: bool, as_json: bool) -> int:
     """Say why there was a suggestion or none.
@@ -203,7 +205,9 @@ def why(place: str | None, everything: bool, as_json: bool) -> int:
     if place is None:
         return why(as_json=as_json, everything=everything)
     if as_json or everything:
-        raise click.UsageError("With a place there are no options.")
+        raise click.UsageError(
+            "--all and --json are for the last requests, and go without a place."
+        )
     return why_there(place)
 
 

@@ -51,7 +51,7 @@ def _begin(wish: "Wish") -> None:
     try:
         wish.begin()
     except OSError as error:
-        raise ConfigurationError(f"No code can be asked for: {error.strerror or error}.") from None
+        raise ConfigurationError(f"The page cannot show code: {error.strerror or error}.") from None
     say("The page shows code: prompts, and what models say. It is kept as long as this runs.")
 
 

@@ -25,8 +25,8 @@ def log(*, lines: int, follow: bool) -> Exit:
     found = _logs()
     if not found and not follow:
         say(
-            "There is no log yet. Each server writes one from its start on, unless the setting "
-            "logFile is false."
+            "There is no log yet: a server writes one from its start on, once an editor starts it, "
+            "unless the setting logFile is false."
         )
         return Exit.NOTHING
     if not follow:

@@ -15,6 +15,7 @@ from lsp_completions.configuration.places import Places
 from lsp_completions.diagnosis.listing import models_for
 from lsp_completions.errors import CompletionsError
 from lsp_completions.providers.model_lists import Listed
+from lsp_completions.settings import Api
 
 
 def models(*, as_json: bool) -> Exit:
@@ -52,10 +53,14 @@ def _show(*, as_json: bool) -> Exit:
     if not listed:
         say(f"{provider} lists no models.")
     elif any(each.in_use for each in listed):
-        say("* is in use. The setting `model` names another.")
+        say(f"* is in use. The setting `{_setting(provider)}` names another.")
     else:
-        say("None of them is in use. The setting `model` names one.")
+        say(f"None of them is in use. The setting `{_setting(provider)}` names one.")
     return Exit.GOOD
+
+
+def _setting(provider: str) -> str:
+    return "modelPath" if provider == Api.LOCAL else "model"
 
 
 def _about(listed: Listed) -> str:

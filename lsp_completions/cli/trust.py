@@ -24,7 +24,7 @@ def remove(address: str) -> Exit:
     if distrust(origin):
         say(f"No code goes to {origin} any more, unless your own settings name it.")
         return Exit.GOOD
-    say(f"{origin} was not trusted.")
+    say(f"{origin} was not trusted; `lsp-completions trust` lists the hosts that are.")
     return Exit.NOTHING
 
 

@@ -44,7 +44,7 @@ def settings_step(
         sentence = (
             f"{count} {'is' if count == 1 else 'are'} not the default:"
             if count
-            else f"Nothing is set; your own settings belong into {own_file}."
+            else f"Nothing is set; your own settings belong in {own_file}."
         )
         return Step(name="settings", ok=True, sentence=sentence, details=details, lines=lines)
     if len(problems) == 1:

@@ -81,7 +81,7 @@ def half_set_up(settings: Settings) -> ConfigurationError | None:
     if settings.provider is not None:
         return None
     if (settings.endpoint is not None) is not has_credential(settings):
-        return _unconnected(settings, "The small model answers")
+        return _unconnected(settings, "", instead=", so the small model answers")
     if settings.endpoint is None and (settings.url or settings.api_key) is not None:
         return ConfigurationError(NO_KIND)
     return None
@@ -129,8 +129,13 @@ def token_for(settings: Settings) -> Secret | None:
     return settings.access_token
 
 
-def _unconnected(settings: Settings, so_far: str, *, others: str = "") -> ConfigurationError:
-    """What is missing to reach a Sourcegraph instance, and what can be done; `others` is more."""
+def _unconnected(
+    settings: Settings, so_far: str, *, others: str = "", instead: str = ""
+) -> ConfigurationError:
+    """What is missing to reach a Sourcegraph instance, and what can be done.
+
+    `so_far` is for who has set nothing; `others` are more things to do, `instead` who answers.
+    """
     wanted = {
         "SRC_ENDPOINT": ("endpoint", settings.endpoint is not None),
         "SRC_ACCESS_TOKEN": ("accessToken", has_credential(settings)),
@@ -141,15 +146,15 @@ def _unconnected(settings: Settings, so_far: str, *, others: str = "") -> Config
         case [_, _] if others:
             what_to_do = NO_ACCOUNT
         case ["accessToken"] if settings.endpoint is not None:
-            so_far += f": there is no access token for {host_of(settings.endpoint)}"
+            so_far = f"No access token for {host_of(settings.endpoint)}"
         case ["endpoint"]:
-            so_far += ": an access token is set, but no `endpoint`"
+            so_far = "An access token is set, but no `endpoint`"
     remedy = (
         f"Run `lsp-completions login`, or set {' and '.join(missing)} for your Sourcegraph "
         f"instance, in the environment or as {' and '.join(missing.values())} in "
         f"lsp-completions/config.toml{others}. {DESKTOP}"
     )
-    return ConfigurationError(f"{so_far}. {what_to_do}", remedy=remedy)
+    return ConfigurationError(f"{so_far}{instead}. {what_to_do}", remedy=remedy)
 
 
 def _local(settings: Settings) -> Local:

@@ -113,7 +113,7 @@ def test_a_login_goes_to_no_other_instance(home: Home, instance: StandIn) -> Non
     ):
         assert texts(client) == []
         host = other.url.removeprefix("http://")
-        assert f"no access token for {host}" in told(client)
+        assert f"No access token for {host}" in told(client)
         assert other.requests == []
 
 

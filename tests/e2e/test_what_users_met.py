@@ -196,7 +196,7 @@ def test_a_file_that_was_removed_is_completed_from_memory(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("env", "told"),
     [
-        pytest.param({"SRC_ACCESS_TOKEN": None}, "no access token for", id="no token"),
+        pytest.param({"SRC_ACCESS_TOKEN": None}, "No access token for", id="no token"),
         pytest.param({"ALL_PROXY": "socks5://[::1"}, "ALL_PROXY", id="a proxy that is no address"),
         pytest.param({"SRC_ENDPOINT": "::nonsense::"}, "SRC_ENDPOINT", id="no address"),
     ],

@@ -393,7 +393,7 @@ SCENARIOS = (
         steps=(types("re"), PAUSES, SEES_NOTHING, types("turn"), PAUSES),
         saved="def add(a, b):\n    return\n",
         signed_in=False,
-        told="there is no access token",
+        told="`lsp-completions login`",
         asked=False,
     ),
 )

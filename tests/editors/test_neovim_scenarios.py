@@ -195,5 +195,5 @@ def test_who_has_no_token_reads_so_in_the_status_line_and_in_the_health_report(
         says(person, "suggestions!: ")
         person.neovim.lua("vim.cmd('stopinsert | checkhealth lsp_completions')")
         report = "\n".join(person.neovim.call("nvim_buf_get_lines", 0, 0, -1, False))
-        assert "there is no access token" in report
+        assert "No access token for" in report
         assert "ERROR" in report

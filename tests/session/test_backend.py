@@ -52,7 +52,7 @@ def test_who_answers(
     ("given", "missing"),
     [
         pytest.param({}, None, id="nothing was begun"),
-        pytest.param({"endpoint": "https://a"}, "no access token for a", id="no token"),
+        pytest.param({"endpoint": "https://a"}, "No access token for a", id="no token"),
         pytest.param({"accessToken": "t"}, "no `endpoint`", id="no address"),
         pytest.param({"url": "http://127.0.0.1:1"}, "`provider`", id="a server of no kind"),
         pytest.param(

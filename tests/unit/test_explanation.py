@@ -1,5 +1,7 @@
 """What is answered to whoever asks why."""
 
+from dataclasses import replace
+
 import pytest
 
 from lsp_completions.explanation import HELP, LASTING, Now, explained, telling
@@ -102,6 +104,20 @@ def test_the_text_tells_when_who_and_how_long() -> None:
         "Answered by ollama (qwen), asked anew, with 2 excerpts.",
         "After milliseconds: allowed 0.0, prompt 1.2, sent 1.3, first event 80, answered 250.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "first_event", "told"),
+    [
+        pytest.param(1.26, 80.4, "sent 1.3, first event 80", id="since the request"),
+        pytest.param(-200.4, -3.25, "sent 200 before, first event 3.2 before", id="before it"),
+        pytest.param(-0.04, 0.0, "sent 0.0, first event 0", id="at once"),
+    ],
+)
+def test_a_stream_may_be_older_than_the_request(sent: float, first_event: float, told: str) -> None:
+    last = entry(EMPTY)
+    times = replace(last.times, sent=sent, first_event=first_event)
+    assert told in str(explained(Now(), replace(last, times=times), at=1060.0)["text"])
 
 
 def test_typing_on_explains_little_where_something_else_does() -> None:

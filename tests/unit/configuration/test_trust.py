@@ -111,7 +111,9 @@ def test_the_command(
     assert "https://a.example when" in err
     assert run() == (0, "https://a.example\n", "")
     assert run("--remove", "a.example")[0] == 0
-    assert run("--remove", "a.example")[0] == 1
+    code, _, err = run("--remove", "a.example")
+    assert code == 1
+    assert "`lsp-completions trust` lists" in err
     assert run()[1] == ""
     assert run("--remove")[0] == 2
     assert run("nonsense://x")[0] == 2

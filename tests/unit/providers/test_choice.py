@@ -66,7 +66,7 @@ MOST = 160  # characters of a message; editors show it in a line or two
         ),
         pytest.param(
             {"endpoint": "https://sourcegraph.company.example:3443/code"},
-            ["no access token for sourcegraph.company.example:3443. ", *LOG_IN],
+            ["No access token for sourcegraph.company.example:3443. ", *LOG_IN],
             ["set SRC_ACCESS_TOKEN for", "as accessToken in", "model install"],
             id="no token",
         ),
@@ -78,7 +78,7 @@ MOST = 160  # characters of a message; editors show it in a line or two
         ),
         pytest.param(
             {"provider": "sourcegraph", "accessToken": "x"},
-            ["from Sourcegraph", "no `endpoint`", *LOG_IN],
+            ["no `endpoint`", *LOG_IN],
             ["set SRC_ENDPOINT for", "started from a desktop"],
             id="Sourcegraph without an endpoint",
         ),
@@ -123,13 +123,13 @@ def test_what_is_missing(raw: dict[str, Any], parts: list[str], remedy: list[str
         pytest.param({"provider": "local", "endpoint": "sg.example"}, None, "", id="it was chosen"),
         pytest.param(
             {"endpoint": "https://sg.example"},
-            "The small model answers: there is no access token for sg.example. ",
+            "No access token for sg.example, so the small model answers. ",
             "set SRC_ACCESS_TOKEN",
             id="no token",
         ),
         pytest.param(
             {"accessToken": "x"},
-            "answers: an access token is set",
+            "but no `endpoint`, so the small",
             "set SRC_ENDPOINT",
             id="a token",
         ),

@@ -36,7 +36,7 @@ local function clients()
   end
   for _, client in ipairs(running) do
     local buffers = vim.tbl_count(client.attached_buffers)
-    health.ok(('The server is attached to %d buffers'):format(buffers))
+    health.ok(('The server is attached to %d buffer%s'):format(buffers, buffers == 1 and '' or 's'))
     local provider = require('lsp_completions.status').provider(client.id)
     if provider then
       health.ok('Suggestions come from ' .. provider)
