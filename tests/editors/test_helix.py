@@ -7,6 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.editors.at_human_speed import (
+    ITEMS,
+    LINE_ENDS,
+    MOST_REQUESTS,
+    ONE_LINE,
+    OTHERWISE,
+    SEVERAL,
+    WORD,
+    changes_its_mind,
+    saved_text,
+)
 from tests.editors.helix_driver import ENTER, TAB, HelixDriver, draw, running_desk
 from tests.editors.scenarios import Case, Desk, Editor, rows
 from tests.support import picture
@@ -25,7 +36,7 @@ from tests.support.helix import executable
 from tests.support.llama_server import model_file
 from tests.support.screen import Screen
 from tests.support.shared import Shared
-from tests.support.sourcegraph import Answer, Exchange, Gate, StandIn
+from tests.support.sourcegraph import Gate, StandIn
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "helix"
 PICTURE = FOLDER / "menu.png"
@@ -33,9 +44,6 @@ PICTURE = FOLDER / "menu.png"
 pytestmark = pytest.mark.skipif(
     executable() is None,
     reason="needs Helix: LSP_COMPLETIONS_HELIX=$(tests/editors/install_helix.sh)",
-)
-LINE_ENDS = pytest.mark.parametrize(
-    "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
 )
 
 
@@ -97,15 +105,7 @@ class Editing:
     def saved(self) -> str:
         """Save; what is in the file then, with its line ends shown as `\\n` if all are right."""
         self.driver.save()
-        data = self.path.read_bytes().decode()
-        assert data.count("\n") == data.count(self.line_end)
-        assert "\r" not in data.replace(self.line_end, "\n")
-        return data.replace(self.line_end, "\n")
-
-
-ITEMS = "def sum_of(items):\n    tax = 1\n"
-WORD = "calculate_totals"
-SEVERAL = f"{WORD}(\n        items,\n        tax,\n    )\n"
+        return saved_text(self.path, self.line_end)
 
 
 @contextmanager
@@ -128,14 +128,14 @@ def editing(
 @pytest.mark.parametrize(
     ("says", "label"),
     [
-        pytest.param(f"{WORD}(items)", f"{WORD}(items)", id="one line"),
+        pytest.param(ONE_LINE, ONE_LINE, id="one line"),
         pytest.param(SEVERAL, f"{WORD}( …", id="several lines"),
     ],
 )
 def test_a_word_is_typed_through_its_suggestion(
     desks: Desks, tmp_path: Path, says: str, label: str, line_end: str
 ) -> None:
-    script = continues("    ", says, delay=THINKS)
+    script = continues("    ", f"{says}\n", delay=THINKS)
     with editing(desks, tmp_path, script, line_end=line_end) as person:
         seen = []
         for key in WORD:
@@ -146,9 +146,9 @@ def test_a_word_is_typed_through_its_suggestion(
         assert seen == sorted(seen)
         requests = person.asked()
         print(f"{requests} requests for {len(WORD)} keys, on the screen after {seen.count(True)}")
-        assert requests <= 4
+        assert requests <= MOST_REQUESTS
         person.take(label)
-        assert person.saved() == f"{ITEMS}    {says.rstrip()}\n"
+        assert person.saved() == f"{ITEMS}    {says}\n"
 
 
 def test_all_of_a_suggestion_is_typed_by_hand(desks: Desks, tmp_path: Path) -> None:
@@ -160,20 +160,14 @@ def test_all_of_a_suggestion_is_typed_by_hand(desks: Desks, tmp_path: Path) -> N
 
 
 def test_what_is_typed_differs_from_the_suggestion(desks: Desks, tmp_path: Path) -> None:
-    first = continues("    ", f"{WORD}(items)", delay=THINKS)
-    second = continues("    calcium", "_in(items)", delay=THINKS)
-
-    def script(exchange: Exchange) -> Answer:
-        return (second if "calciu" in exchange.prompt else first)(exchange)
-
-    with editing(desks, tmp_path, script, name="work.lua") as person:
+    with editing(desks, tmp_path, changes_its_mind, name="work.lua") as person:
         person.type("calc")
-        person.driver.helix.wait_for_text(f"{WORD}(items)")
+        person.driver.helix.wait_for_text(ONE_LINE)
         person.type("i")
         person.driver.helix.wait_for("it gone", lambda: f"{WORD}(" not in person.screen.text)
         person.type("um")
-        person.take("calcium_in(items)")
-        assert person.saved() == f"{ITEMS}    calcium_in(items)\n"
+        person.take(OTHERWISE)
+        assert person.saved() == f"{ITEMS}    {OTHERWISE}\n"
         print(f"{person.asked()} requests")
 
 
@@ -181,30 +175,30 @@ def test_an_answer_that_comes_late_fits_what_was_typed_meanwhile(
     desks: Desks, tmp_path: Path
 ) -> None:
     gate = Gate()
-    script = continues("    ", f"{WORD}(items)", gate=gate)
+    script = continues("    ", ONE_LINE, gate=gate)
     with editing(desks, tmp_path, script, name="work.lua") as person:
         person.type("ca")
         person.instance.wait_until(lambda: person.instance.streaming)
         person.type("lcu")
         # Nothing more is typed: Helix asks no second time.
         gate.open()
-        person.take(f"{WORD}(items)")
-        assert person.saved() == f"{ITEMS}    {WORD}(items)\n"
+        person.take(ONE_LINE)
+        assert person.saved() == f"{ITEMS}    {ONE_LINE}\n"
 
 
 def test_one_types_on_behind_an_entry_that_is_shown_in_the_text(
     desks: Desks, tmp_path: Path
 ) -> None:
-    script = continues("    ", SEVERAL, delay=THINKS)
+    script = continues("    ", f"{SEVERAL}\n", delay=THINKS)
     with editing(desks, tmp_path, script) as person:
         person.type("calcu")
         person.driver.helix.wait_for_text(f"{WORD}( …")
         person.type(f"{TAB}  # {WORD}")
-        assert person.saved() == f"{ITEMS}    {SEVERAL.rstrip()}  # {WORD}\n"
+        assert person.saved() == f"{ITEMS}    {SEVERAL}  # {WORD}\n"
 
 
 def test_a_refused_entry_leaves_the_text_alone(desks: Desks, tmp_path: Path) -> None:
-    script = continues("    ", SEVERAL, delay=THINKS)
+    script = continues("    ", f"{SEVERAL}\n", delay=THINKS)
     with editing(desks, tmp_path, script) as person:
         person.type("calcu")
         person.driver.helix.wait_for_text(f"{WORD}( …")

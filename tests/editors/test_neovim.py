@@ -17,6 +17,17 @@ from typing import Any
 
 import pytest
 
+from tests.editors.at_human_speed import (
+    ITEMS,
+    LINE_ENDS,
+    MOST_REQUESTS,
+    ONE_LINE,
+    OTHERWISE,
+    SEVERAL,
+    WORD,
+    changes_its_mind,
+    saved_text,
+)
 from tests.support import picture
 from tests.support.at_work import (
     HUMAN,
@@ -34,7 +45,7 @@ from tests.support.llama_server import model_file
 from tests.support.neovim import Neovim, Version, executable, running_neovim
 from tests.support.picture import BODY, HEAD, SHOP
 from tests.support.shared import Shared
-from tests.support.sourcegraph import TOKEN, Answer, Exchange, StandIn, running_stand_in
+from tests.support.sourcegraph import TOKEN, StandIn, running_stand_in
 
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "neovim"
 PICTURE = FOLDER / "ghost-text.png"
@@ -75,10 +86,6 @@ def setups(*chosen: Setup) -> pytest.MarkDecorator:
 
 
 THE_PLUGIN = setups(Setup.PLUGIN, Setup.PLUGIN_ON_0_11)
-BLOCK = "(\n        items,\n        tax,\n    )"
-LINE_ENDS = pytest.mark.parametrize(
-    "line_end", [pytest.param("\n", id="LF"), pytest.param("\r\n", id="CRLF")]
-)
 
 
 @dataclass
@@ -109,10 +116,7 @@ class Editing:
     def saved(self) -> str:
         """Save; what is in the file then, with its line ends shown as `\\n` if all are right."""
         self.neovim.save()
-        data = self.path.read_bytes().decode()
-        assert data.count("\n") == data.count(self.line_end)
-        assert "\r" not in data.replace(self.line_end, "\n")
-        return data.replace(self.line_end, "\n")
+        return saved_text(self.path, self.line_end)
 
 
 @dataclass
@@ -302,45 +306,35 @@ def test_a_single_item_is_inserted_without_a_menu(desk: Desk, setup: Setup) -> N
 class TestAtHumanSpeed:
     """Keys come as fast as a person types, and the model takes its time."""
 
-    TEXT = "def sum_of(items):\n    tax = 1\n"
-    WORD = "calculate_totals"
-
     @THE_PLUGIN
     @LINE_ENDS
     @pytest.mark.parametrize(
-        "more", [pytest.param("(items)", id="one line"), pytest.param(BLOCK, id="several lines")]
+        "says", [pytest.param(ONE_LINE, id="one line"), pytest.param(SEVERAL, id="several lines")]
     )
     def test_a_word_is_typed_through_its_suggestion(
-        self, desk: Desk, setup: Setup, more: str, line_end: str
+        self, desk: Desk, setup: Setup, says: str, line_end: str
     ) -> None:
-        says = self.WORD + more
         script = continues("    ", says, delay=THINKS)
-        with desk.editing(setup, script, self.TEXT, line_end=line_end) as person:
+        with desk.editing(setup, script, ITEMS, line_end=line_end) as person:
             neovim, instance = person.neovim, person.instance
             assert instance is not None
             asked = len(instance.completions)
             neovim.type("Go")
-            neovim.type(self.WORD[:3], pace=HUMAN)
+            neovim.type(WORD[:3], pace=HUMAN)
             neovim.wait_for_ghost(says[3:])
             seen = []
-            for typed in range(4, len(self.WORD) + 1):
-                neovim.type(self.WORD[typed - 1], pace=HUMAN)
+            for typed in range(4, len(WORD) + 1):
+                neovim.type(WORD[typed - 1], pace=HUMAN)
                 seen.append(person.sees_nothing_but(says[typed:]))
             requests = len(instance.completions) - asked
             print(f"{requests} requests, on the screen after {sum(seen)} of {len(seen)} keys")
-            assert requests <= 4
-            person.take_ghost(says[len(self.WORD) :])
-            assert person.saved() == f"{self.TEXT}    {says}\n"
+            assert requests <= MOST_REQUESTS
+            person.take_ghost(says[len(WORD) :])
+            assert person.saved() == f"{ITEMS}    {says}\n"
 
     @THE_PLUGIN
     def test_what_is_typed_differs_from_the_suggestion(self, desk: Desk, setup: Setup) -> None:
-        first = continues("    ", f"{self.WORD}(items)", delay=THINKS)
-        second = continues("    calcium", "_in(items)", delay=THINKS)
-
-        def script(exchange: Exchange) -> Answer:
-            return (second if "calciu" in exchange.prompt else first)(exchange)
-
-        with desk.editing(setup, script, self.TEXT) as person:
+        with desk.editing(setup, changes_its_mind, ITEMS) as person:
             assert person.instance is not None
             asked = len(person.instance.completions)
             person.neovim.type("Go")
@@ -351,7 +345,7 @@ class TestAtHumanSpeed:
                 person.sees_nothing_but("_in(items)")
             person.take_ghost("_in(items)")
             print(f"{len(person.instance.completions) - asked} requests")
-            assert person.saved() == f"{self.TEXT}    calcium_in(items)\n"
+            assert person.saved() == f"{ITEMS}    {OTHERWISE}\n"
 
 
 @THE_PLUGIN
