@@ -57,10 +57,10 @@ class Backend(RawServer):
 
 
 @contextmanager
-def running(port: int = 0) -> Iterator[Backend]:
+def running(port: int = 0, host: str = "127.0.0.1") -> Iterator[Backend]:
     """A backend in a thread of its own."""
     loop = asyncio.new_event_loop()
-    backend = Backend(port=port)
+    backend = Backend(port=port, host=host)
     backend.loop = loop
     loop.run_until_complete(backend.__aenter__())
     thread = threading.Thread(target=loop.run_forever)

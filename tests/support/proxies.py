@@ -80,6 +80,22 @@ class ProxyServer:
         async with asyncio.timeout(20), self._changed:
             await self._changed.wait_for(lambda: self.open > 0)
 
+    def slam(self, *, hangs: bool = False) -> None:
+        """End all connections, from any thread; new ones are let in, or kept waiting."""
+        loop = self._server.get_loop()
+        asyncio.run_coroutine_threadsafe(self._slam(hangs), loop).result(20)
+
+    async def _slam(self, hangs: bool) -> None:
+        self._hangs = hangs
+        all_so_far = self.connections
+        self._abort()
+        async with asyncio.timeout(20), self._changed:
+            await self._changed.wait_for(lambda: self.connections - self.open >= all_so_far)
+
+    def _abort(self) -> None:
+        for writer in list(self._writers):
+            writer.transport.abort()
+
     async def __aenter__(self) -> Self:
         if self.kind is Kind.UNIX:
             # Short: the path of a socket may have some hundred letters.
@@ -95,8 +111,7 @@ class ProxyServer:
 
     async def __aexit__(self, *exc: object) -> None:
         await stop_accepting(self._server)
-        for writer in list(self._writers):
-            writer.transport.abort()
+        self._abort()
         await self.until_left()
         if self.kind is Kind.UNIX:
             self._folder.cleanup()
