@@ -41,6 +41,8 @@ class Rules:
     outside_workspace: bool
     exclude: Patterns | None
     """`None` when nothing is excluded."""
+    named: tuple[str, ...]
+    """The files and folders that are excluded, or not, by their whole paths."""
     exclude_is_unreadable: bool
     repository: str | None
     """What the user calls the repository; it never makes up for the name of one."""
@@ -55,7 +57,8 @@ def why_kept_back(uri: str, place: Place, rules: Rules) -> SkipReason | None:
         return SkipReason.SECRET_FILE
     if rules.exclude_is_unreadable:
         return SkipReason.EXCLUDE_UNREADABLE
-    if rules.exclude is not None and any(map(rules.exclude.match, places)):
+    others = [every_path(each, place.roots) for each in place.other_uris]
+    if rules.exclude is not None and any(map(rules.exclude.match, [*places, *others])):
         return SkipReason.EXCLUDED
     if not rules.outside_workspace and _is_outside(uri, place, places):
         return SkipReason.OUTSIDE_WORKSPACE
@@ -149,8 +152,8 @@ class Gate:
 
     def follow(self, settings: Settings, roots: Sequence[str]) -> None:
         """Judge all documents anew, by these settings and in this workspace."""
-        self._rules = rules_of(settings)
-        if self._roots != tuple(roots):
+        before, self._rules = self._rules, rules_of(settings)
+        if self._roots != tuple(roots) or before.named != self._rules.named:
             self._roots = tuple(roots)
             for looked in self._open.values():
                 looked.place = None
@@ -297,10 +300,10 @@ class Gate:
         return looked.task
 
     async def _look_at(self, looked: _Looked) -> None:
-        roots = self._roots
+        asked = looked.uri, self._roots, self._rules.named
         loop = asyncio.get_running_loop()
-        place = await loop.run_in_executor(self._threads, self._places.look, looked.uri, roots)
-        if roots == self._roots:
+        place = await loop.run_in_executor(self._threads, self._places.look, *asked)
+        if asked == (looked.uri, self._roots, self._rules.named):
             looked.place, looked.old_at = place, self._clock() + FRESH
             self._tell_of(looked)
 
@@ -343,9 +346,24 @@ def rules_of(settings: Settings) -> Rules:
         git_ignored=settings.git_ignored,
         outside_workspace=settings.outside_workspace,
         exclude=Patterns(patterns) if patterns else None,
+        named=tuple(path for pattern in patterns if (path := _place_named(pattern)) is not None),
         exclude_is_unreadable=UNREADABLE in settings.exclude,
         repository=settings.repository,
     )
+
+
+def _place_named(pattern: str) -> str | None:
+    """The file or folder that a pattern with a whole path begins with; `None` where it has none."""
+    body = pattern.removeprefix("!")
+    if re.match(r"[A-Za-z]:\\", body):
+        body = body.replace("\\", "/")
+    if not re.match(r"/|[A-Za-z]:/", body):
+        return None
+    literal = re.match(r"(?:[^\\*?\[]|\\.)*", body)
+    assert literal is not None
+    path = literal[0] if literal[0] == body else literal[0].rpartition("/")[0]
+    path = re.sub(r"\\(.)", r"\1", path).rstrip("/ ")
+    return path if "/" in path else None
 
 
 def _at_home(pattern: str) -> str:

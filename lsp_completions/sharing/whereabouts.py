@@ -4,7 +4,7 @@ All of this waits for the disk, which may be a slow one far away, and so belongs
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ class Place:
 
     real_uri: str
     """Behind all links."""
+    other_uris: tuple[str, ...] = ()
+    """Below folders that somebody names by their links."""
     roots: tuple[str, ...] = ()
     """The workspace folders, as the editor names them and behind their links."""
     in_repository: bool = False
@@ -37,12 +39,16 @@ class Places:
     def __init__(self) -> None:
         self._ignored = GitIgnored()
 
-    def look(self, uri: str, roots: Sequence[str]) -> Place:
-        """What the disk says about a document in a workspace. Waits for the disk."""
+    def look(self, uri: str, roots: Sequence[str], named: Sequence[str] = ()) -> Place:
+        """What the disk says about a document in a workspace. Waits for the disk.
+
+        `named` are files and folders that rules name by their whole paths.
+        """
         real_uri = behind_links(uri)
+        other_uris = tuple(_below(named, real_uri))
         around = tuple(_distinct([*roots, *map(behind_links, roots)]))
         if scheme_of(uri) not in WITH_A_FILE:
-            return Place(real_uri=real_uri, roots=around)
+            return Place(real_uri=real_uri, other_uris=other_uris, roots=around)
         in_repository = git_ignored = unreadable = False
         urls: set[str] = set()
         for place in dict.fromkeys([uri, real_uri]):
@@ -57,6 +63,7 @@ class Places:
                 unreadable = True
         return Place(
             real_uri=real_uri,
+            other_uris=other_uris,
             roots=around,
             in_repository=in_repository,
             clone_urls=tuple(sorted(urls)),
@@ -74,6 +81,20 @@ def behind_links(uri: str) -> str:
     except (OSError, ValueError):  # what no system takes for a path
         return uri
     return uri_of_path(path)
+
+
+def _below(named: Iterable[str], real_uri: str) -> Iterator[str]:
+    """The document as it is called below each of these places that is a link, or within one."""
+    if scheme_of(real_uri) not in ON_DISK:
+        return
+    for path in named:
+        try:
+            real = os.path.realpath(path)
+            rest = Path(local_path(real_uri)).relative_to(real)
+        except (OSError, ValueError):  # it is elsewhere, or nowhere
+            continue
+        if real != path:
+            yield uri_of_path(str(Path(path) / rest))
 
 
 ON_DISK = ("file", "untitled", "vscode-notebook-cell")

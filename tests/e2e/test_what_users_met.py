@@ -340,3 +340,87 @@ def test_a_huge_workspace_is_not_walked() -> None:
         assert texts(own.client.result(INLINE, opened(own, "x = ", uri="file:///usr/a.py")))
         status = Path(f"/proc/{own.client.process.pid}/status").read_text(encoding="ascii")
         assert int(status.partition("VmHWM:")[2].split()[0]) < 150_000  # kB
+
+
+# ---- what is kept back
+
+
+SECRETS = """
+    .env .env.local .envrc id_rsa server.pem .netrc .npmrc credentials prod.tfvars kubeconfig
+    .kube/config .pypirc .git-credentials x/.ENV terraform.tfstate .aws/credentials
+""".split()
+
+
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Editor]:
+    yield from running_editor(NEOVIM, initializationOptions={"menu": "on"})
+
+
+@pytest.mark.parametrize("language", ["dotenv", "shellscript", "plaintext"])
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_file_that_holds_secrets_by_its_name(keeper: Editor, name: str, language: str) -> None:
+    keeper.says("x")
+    before = len(keeper.instance.requests)
+    at = opened(keeper, "API_KEY=abc", uri=f"file:///w/{name}", languageId=language)
+    for method in (INLINE, MENU):
+        for context in ({"triggerKind": 1}, {"triggerKind": 2}):
+            assert keeper.client.result(method, {**at, "context": context})["items"] == []
+    asked = keeper.instance.requests[before:]
+    assert not any(b"abc" in each.body for each in asked)
+    assert not [each for each in asked if "completions" in each.path]
+
+
+@pytest.mark.parametrize("name", ["env.py", "id_rsa.pub", ".env.example", "tfvars.md", "npmrc"])
+def test_a_name_like_those_is_none(keeper: Editor, name: str) -> None:
+    keeper.says("x")
+    assert texts(keeper.client.result(INLINE, opened(keeper, "a = ", uri=f"file:///w/{name}")))
+
+
+@pytest.mark.parametrize("root", ["real", "w"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["**/secret/**", "{real}/secret", "{w}/secret", "{w}/sec*", "{w}/secret/a.py", "secret/"],
+)
+def test_excluded_whatever_its_folder_is_called(tmp_path: Path, root: str, pattern: str) -> None:
+    """The workspace may be a link, and so may the file; a path may be written in odd ways."""
+    real, linked = tmp_path / "real", tmp_path / "w"
+    (real / "secret").mkdir(parents=True)
+    (real / "secret" / "a.py").write_text("x = \n")
+    (real / "open.py").write_text("x = \n")
+    linked.symlink_to(real)
+    (real / "innocent.py").symlink_to(real / "secret" / "a.py")
+    (real / "passage").symlink_to(real / "secret")
+    folder = tmp_path / root
+    excluded = pattern.format(real=real.as_posix(), w=linked.as_posix())
+    options = {"exclude": [excluded], "outsideWorkspace": True}
+    for own in running_editor(
+        NEOVIM,
+        initializationOptions=options,
+        workspaceFolders=[{"uri": folder.as_uri(), "name": "w"}],
+    ):
+        own.says("x")
+        for base in (real.as_uri(), linked.as_uri()):
+            for path in ("secret/a.py", "secre%74/a.py", "innocent.py", "passage/a.py"):
+                at = opened(own, "x = ", uri=f"{base}/{path}")
+                assert own.client.result(INLINE, at)["items"] == [], path
+            assert not own.instance.completions
+        for base in (real.as_uri(), linked.as_uri()):
+            at = opened(own, "x = ", uri=f"{base}/open.py")
+            assert texts(own.client.result(INLINE, at)) == ["x"]
+            assert "open.py" in prompt(own)
+
+
+# ---- files that are not open
+
+
+def test_a_file_that_was_never_opened_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "cwdfile").write_text("here = ")
+    for own in running_editor(NEOVIM, workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "w"}]):
+        own.says("x")
+        for uri in ("file:///", "", (tmp_path / "cwdfile").as_uri(), "untitled:cwdfile"):
+            for kind in (1, 2):
+                at = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 7}}
+                answer = own.client.request(INLINE, {**at, "context": {"triggerKind": kind}})
+                assert answer["result"] == {"items": []}
+        assert own.asked == 0
+        assert own.client.waiting() == []

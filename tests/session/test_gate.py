@@ -439,9 +439,9 @@ class SlowDisk(Places):
         super().__init__()
         self.answers = threading.Event()
 
-    def look(self, uri: str, roots: Sequence[str]) -> Place:
+    def look(self, uri: str, roots: Sequence[str], named: Sequence[str] = ()) -> Place:
         assert self.answers.wait(20)
-        return super().look(uri, roots)
+        return super().look(uri, roots, named)
 
 
 async def test_a_disk_that_does_not_answer_holds_up_nothing(tmp_path: Path) -> None:

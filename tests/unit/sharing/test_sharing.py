@@ -327,3 +327,28 @@ def test_each_line_of_the_list_keeps_a_file_back() -> None:
         for pattern in patterns.split():
             example = pattern.replace("*", "x").replace("?", "x").lower()
             assert holds_secrets(example + "file" if example.endswith("/") else example), pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        ("/a/b", ["/a/b"]),
+        ("/a/b/", ["/a/b"]),
+        ("!/a/b", ["/a/b"]),
+        ("/a/b/*.py", ["/a/b"]),
+        ("/a/b/x*/c", ["/a/b"]),
+        ("/a/b[12]", ["/a"]),
+        (r"/a\[1\]/b", ["/a[1]/b"]),
+        ("C:/a/b", ["C:/a/b"]),
+        (r"c:\a\b", ["c:/a/b"]),
+        ("/*", []),
+        ("/**/secret", []),
+        ("secret/", []),
+        ("a/b", []),
+        ("**/a", []),
+    ],
+)
+def test_the_place_that_a_pattern_names(pattern: str, named: list[str]) -> None:
+    settings, problems = resolve([("the test", {"exclude": [pattern]})])
+    assert not problems
+    assert list(rules_of(settings).named) == named

@@ -117,3 +117,24 @@ def test_the_workspace_is_known_behind_its_links_as_well(tmp_path: Path) -> None
     place = Places().look(f"{root}/a.py", [root])
     assert place.roots == (root, (tmp_path / "real").as_uri())
     assert place.real_uri == f"{(tmp_path / 'real').as_uri()}/a.py"
+
+
+def test_a_document_is_also_where_a_link_to_its_folder_is(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    (real / "b").mkdir(parents=True)
+    link.symlink_to(real)
+    (tmp_path / "file.py").symlink_to(real / "b" / "a.py")
+    named = [
+        link / "b",
+        link,
+        real,
+        tmp_path / "file.py",
+        tmp_path / "none",
+        real / "c",
+        link / "c",
+    ]
+    uri = (real / "b" / "a.py").as_uri()
+    place = Places().look(uri, [], [str(path) for path in named])
+    below = [link / "b" / "a.py", link / "b" / "a.py", tmp_path / "file.py"]
+    assert place.other_uris == tuple(path.as_uri() for path in below)
+    assert Places().look("untitled:a.py", [], ["/"]).other_uris == ()
