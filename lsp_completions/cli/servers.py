@@ -14,6 +14,7 @@ from lsp_completions.cli.saying import say
 from lsp_completions.cli.words import WIDEST, ago, clock, columns, padded, short, size, wrapped
 from lsp_completions.explanation import HELP, PASSED
 from lsp_completions.pipeline.outcome import SkipReason
+from lsp_completions.programs import which
 from lsp_completions.running import running
 from lsp_completions.visible import visible
 
@@ -113,7 +114,7 @@ def memory_of(pid: int) -> int | None:
         if sys.platform == "win32":
             return _memory_on_windows(pid)
         ran = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(pid)],
+            [_found("ps"), "-o", "rss=", "-p", str(pid)],
             capture_output=True,
             text=True,
             timeout=5,
@@ -124,9 +125,15 @@ def memory_of(pid: int) -> int | None:
         return None
 
 
+def _found(program: str) -> str:
+    if (found := which(program)) is None:
+        raise FileNotFoundError(program)
+    return found
+
+
 def _memory_on_windows(pid: int) -> int | None:
     ran = subprocess.run(
-        ["tasklist", "/FI", f"PID eq {pid}", "/FO", "CSV", "/NH"],
+        [_found("tasklist"), "/FI", f"PID eq {pid}", "/FO", "CSV", "/NH"],
         capture_output=True,
         text=True,
         timeout=10,

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import IO
 
 from lsp_completions.errors import NoCredential
 from lsp_completions.kinds import CommandLine, Headers, Token
-from lsp_completions.on_disk import is_file
+from lsp_completions.programs import which
 from lsp_completions.secret import Secret
 
 PATIENCE = 10.0  # seconds; long enough to touch a key, too short to be forgotten
@@ -245,29 +245,6 @@ SECRET_LIKE = re.compile(
     r"|(?=[A-Za-z0-9+/_=-]*\d)(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+_=-]{20,}",
     re.IGNORECASE,
 )
-
-
-def which(program: str, environment: Mapping[str, str] | None = None) -> str | None:
-    """Where a program is: by its path, or in the folders of PATH, and never where we happen to be.
-
-    A relative path is seen from the home folder.
-    """
-    environment = os.environ if environment is None else environment
-    if os.path.dirname(program):  # noqa: PTH120 - "./a" and "a" differ, and are one to pathlib
-        with suppress(RuntimeError):
-            program = str(Path(program).expanduser())
-        places = [str(Path.home() / program)]
-    else:
-        folders = [Path(folder) for folder in os.get_exec_path(dict(environment))]
-        places = [str(folder / program) for folder in folders if folder.is_absolute()]
-    endings = [""]
-    if sys.platform == "win32":
-        endings += environment.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(";")
-    for place in places:
-        for ending in endings:
-            if is_file(place + ending) and os.access(place + ending, os.X_OK):
-                return place + ending
-    return None
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

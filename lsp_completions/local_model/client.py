@@ -29,6 +29,7 @@ from lsp_completions.local_model import files as model_files
 from lsp_completions.local_model.process import Address, Exit
 from lsp_completions.pipeline.templates import FimTokens
 from lsp_completions.private import make_private
+from lsp_completions.programs import without_credentials
 from lsp_completions.secret import Secret
 
 START = 120.0  # seconds; a large model comes from a cold disk
@@ -37,9 +38,6 @@ POLL = 0.03  # seconds between looks at whether the process is there, which take
 BACK_OFF = 30.0  # seconds during which a model that failed is not tried again
 MOST_STARTS = 4  # within a minute; a process that ends over and over would be started per keystroke
 LOG_SIZE = 256 * 1024  # bytes; each start begins a new log from there on
-
-# What a model has no use for, and a process that outlives its editor should not hold.
-WITHHELD = ("SRC_ACCESS_TOKEN", "SRC_ENDPOINT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +206,6 @@ class Place:
 
     def spawn(self, model: Path, options: tuple[str, ...]) -> "subprocess.Popen[bytes]":
         """Start a process that outlives us, and has nothing of the editor's."""
-        environment = {name: text for name, text in os.environ.items() if name not in WITHHELD}
         # `-P`: a folder that an editor has opened must not be where modules come from.
         command = [sys.executable, "-P", "-m", "lsp_completions.local_model.process"]
         arguments = ["--model", str(model), "--address", str(self.address), *options]
@@ -219,7 +216,8 @@ class Place:
                 stdout=log,
                 stderr=log,
                 cwd=self.address.parent,
-                env=environment,
+                # A process that outlives its editor should not hold what it has no use for.
+                env=without_credentials(os.environ),
                 **_DETACHED,
             )
         # Somebody has to ask for its exit code, or the system keeps what is left of it.

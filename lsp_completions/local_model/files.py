@@ -20,6 +20,7 @@ from pathlib import Path
 from lsp_completions.errors import ConfigurationError, InvalidParams, LocalModelFailed
 from lsp_completions.kinds import quoted
 from lsp_completions.on_disk import found_in, is_file
+from lsp_completions.programs import which, without_credentials
 
 PATIENCE = 1800.0  # seconds for a download
 
@@ -213,7 +214,11 @@ def _download(model: Model, folder: Path, report: Callable[[str], None]) -> Path
                 errors="replace",
                 timeout=PATIENCE,
                 # What pip's own settings may say, and does not go with a folder of one's own.
-                env={**os.environ, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"},
+                env={
+                    **without_credentials(os.environ),
+                    "PIP_USER": "0",
+                    "PIP_REQUIRE_VIRTUALENV": "0",
+                },
                 # Not where the user is: a project there may have settings for installers.
                 cwd=folder,
             )
@@ -240,7 +245,7 @@ def _installers() -> Iterator[tuple[str, list[str]]]:
     import importlib.metadata  # slow to import, and wanted nowhere else
 
     found = {}
-    if (uv := os.environ.get("UV") or shutil.which("uv")) is not None:
+    if (uv := os.environ.get("UV") or which("uv")) is not None:
         found["uv"] = [uv, "pip", "install", "--python", sys.executable]
     elif importlib.util.find_spec("uv") is not None:
         found["uv"] = [sys.executable, "-P", "-m", "uv", "pip", "install", "--python"]

@@ -5,6 +5,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -213,7 +214,7 @@ class Home:
         monkeypatch.setattr(command, "this_machine", lambda: there)
         monkeypatch.setattr(command, "config_file", lambda: self.config)
         monkeypatch.setattr(command, "_said_by", self._said_by)
-        monkeypatch.setattr("shutil.which", self._which)
+        monkeypatch.setattr(command, "which", self._which)
 
         monkeypatch.setattr("lsp_completions.local_model.files.is_available", lambda: False)
 
@@ -418,7 +419,9 @@ def test_where_vs_codes_extension_is_built(
     folders = {"CHECKOUT": home.folder / "a checkout", "GONE": home.folder / "gone"}
     url = folders[installed_from].as_uri() if installed_from in folders else installed_from
     written = None if url is None else json.dumps({"url": url, "dir_info": {}})
-    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda *_: written)
+    # Not its class: there is another one where the backport, which keyring needs, is imported.
+    ours = SimpleNamespace(read_text=lambda _: written)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: ours)
     monkeypatch.setattr(disk, "__file__", str(home.folder / "site/lsp_completions/cli/setup/x.py"))
     run(["setup", "vscode", *more])
     assert where in capsys.readouterr().out

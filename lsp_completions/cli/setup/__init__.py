@@ -6,7 +6,6 @@ these are pure. `disk` reads and writes, `whom` looks for who could be asked for
 
 import functools
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -32,6 +31,7 @@ from lsp_completions.cli.setup.places import Machine
 from lsp_completions.configuration import config_file
 from lsp_completions.errors import InvalidParams
 from lsp_completions.on_disk import is_there
+from lsp_completions.programs import which
 
 EDITORS = ("neovim", "vscode", "helix", "emacs")
 SECONDS = 20.0  # for an editor to say what it has, and a minute to install an extension
@@ -55,7 +55,7 @@ def setup(editor: str, *, write: bool, languages: Sequence[str]) -> Exit:
             _helix(work, languages)
         case _:
             _emacs(work)
-    if editor != "vscode" and shutil.which("lsp-completions") is None:
+    if editor != "vscode" and which("lsp-completions") is None:
         say(
             "Warning: the command lsp-completions is not on your PATH, where the editor looks for "
             "it; `uv tool update-shell` or `pipx ensurepath` sees to that."
@@ -163,7 +163,7 @@ def _vscode(work: _Work) -> None:
     if not work.write:
         work.show(where, texts.VSCODE)
         return
-    code = next((found for name in ("code", "codium") if (found := shutil.which(name))), None)
+    code = next((found for name in ("code", "codium") if (found := which(name))), None)
     extensions = checkout.glob("editors/vscode/lsp-completions-*.vsix") if checkout else ()
     built = sorted(extensions, key=lambda file: file.stat().st_mtime)
     if code is None:
@@ -252,7 +252,7 @@ def _helix_languages(
     wanted: Sequence[str], read: dict[str, Any]
 ) -> dict[str, Sequence[helix.Server]] | None:
     """The languages to add to, with their servers; `None` where none was found."""
-    program = next((found for name in ("hx", "helix") if (found := shutil.which(name))), None)
+    program = next((found for name in ("hx", "helix") if (found := which(name))), None)
     if program is None:
         say("Helix (hx) is not on your PATH, so it cannot be asked which servers it has.")
 

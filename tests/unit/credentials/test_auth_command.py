@@ -1,13 +1,12 @@
 """The command that prints a token: well-behaved ones, and hostile ones."""
 
-import os
 import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from lsp_completions.credentials.auth_command import Credential, Run, credential_in, which
+from lsp_completions.credentials.auth_command import Credential, Run, credential_in
 from lsp_completions.errors import NoCredential
 from lsp_completions.kinds import Command, CommandLine
 from lsp_completions.secret import Secret
@@ -215,21 +214,6 @@ def test_a_file_that_is_no_program(tmp_path: Path) -> None:
     file.chmod(0o700)
     with pytest.raises(NoCredential, match="could not be started: Exec format error"):
         Run(CommandLine((str(file),)), endpoint="").credential()
-
-
-@on_unix
-def test_a_program_is_never_looked_for_where_we_happen_to_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tool").touch(0o700)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert which("tool", {"PATH": ".:/nowhere"}) is None
-    assert which("./tool") is None
-    assert which("tool", {"PATH": f".:{tmp_path}"}) == str(tmp_path / "tool")
-    (tmp_path / "home").mkdir()
-    os.link(tmp_path / "tool", tmp_path / "home" / "own")
-    assert which("~/own") == str(tmp_path / "home" / "own")
 
 
 # ---- as a setting

@@ -278,7 +278,7 @@ def installers(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         *, path: str | None, modules: tuple[str, ...], installed_by: str, base: str | None = None
     ) -> list[str]:
         monkeypatch.delenv("UV", raising=False)
-        monkeypatch.setattr("shutil.which", lambda name: path)
+        monkeypatch.setattr(model_files, "which", lambda name: path)
         monkeypatch.setattr(
             "importlib.util.find_spec", lambda name: object() if name in modules else None
         )
