@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.cursor import cursor
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import TOKEN, Answer, Gate, StandIn, running_stand_in
@@ -138,3 +140,15 @@ def test_a_stream_ends_when_what_it_was_shown_is_kept_back(tmp_path: Path) -> No
         assert item["insertText"] == "2"
         assert "article" not in instance.completions[asked + 1].prompt
         instance.wait_until(lambda: not instance.streaming)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
+@pytest.mark.parametrize("own", ["\n", "\r\n"], ids=["in LF", "in CRLF"])
+def test_line_ends_of_a_file_are_lines_whatever_they_are(
+    tmp_path: Path, ends: str, own: str
+) -> None:
+    taxes = "def tax_on(amount, country):\n    # all\n    rate = 0.2\n    return amount * rate\n"
+    (tmp_path / "taxes.py").write_bytes(taxes.replace("\n", ends).encode())
+    with editing(tmp_path) as (client, instance):
+        at = opened(client, tmp_path / "shop.py", SHOP.replace("\n", own))
+        assert taxes in prompt_of(client, instance, at, holding="tax_on(amount, country)")

@@ -154,6 +154,28 @@ def test_an_instance_below_a_path(prefix: str, tail: str) -> None:
         assert backend.requests[-1].headers["authorization"] == f"token {TOKEN}"
 
 
+@pytest.mark.parametrize(
+    ("token", "works"),
+    [
+        pytest.param(f"{TOKEN}\n", True, id="a line end"),
+        pytest.param(f"{TOKEN}\r\n", True, id="another line end"),
+        pytest.param(f"\t{TOKEN} ", True, id="blanks"),
+        pytest.param(f"{TOKEN}\nX-Other: 1", False, id="a line end in it"),
+        pytest.param(f"{TOKEN}é", False, id="a letter that no header has"),
+    ],
+)
+def test_a_token_read_from_a_file_is_in_no_log(token: str, works: bool) -> None:
+    with running_stand_in(Answer("1")) as instance:
+        env = {"SRC_ENDPOINT": instance.url, "SRC_ACCESS_TOKEN": token}
+        with editing(env, logLevel="debug") as client:
+            assert suggested(client) == (["1"] if works else [])
+            said = told(client)
+            assert bool(said) is not works
+            assert TOKEN not in str(said)
+            assert "INFO" in client.stderr  # there is a log
+        assert bool(instance.completions) is works
+
+
 def test_this_machine_without_a_scheme() -> None:
     with (
         running_stand_in(Answer("1")) as instance,
