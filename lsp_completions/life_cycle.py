@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -82,6 +83,7 @@ class LifeCycle:
         try:
             incoming, outgoing = take_pipes()
             _replace_stderr()
+            _replace_hooks()
             loop = asyncio.new_event_loop()
             asyncio.set_event_loop(loop)
             code = loop.run_until_complete(self._serve(peer, incoming, outgoing, editor_pid))
@@ -194,8 +196,19 @@ async def _settled(hook: Callable[[], Awaitable[object]]) -> None:
 
 def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     error = context.get("exception")
-    where = context.get("message", "an error in the event loop")
+    # A callback's arguments are told behind its name.
+    where = str(context.get("message", "an error in the event loop")).partition("(")[0]
     _log.error("%s: %s", where, trace(error) if error is not None else "no exception")
+
+
+def _replace_hooks() -> None:
+    """Of exceptions that nobody can catch Python writes every word, and those may be code."""
+
+    def uncaught(found: Any) -> None:
+        if found.exc_value is not None and found.exc_type is not SystemExit:
+            _log.error("nobody caught: %s", trace(found.exc_value))
+
+    threading.excepthook = sys.unraisablehook = uncaught
 
 
 def _replace_stderr() -> None:

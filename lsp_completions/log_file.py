@@ -110,7 +110,8 @@ class LogFile:
 
         folder = log_folder(self._folder)
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for each in (folder.parent, folder):  # the mode is that of the last one alone
+                each.mkdir(parents=True, exist_ok=True, mode=0o700)
             _remove_old(folder)
             now = datetime.now().strftime("%Y%m%d-%H%M%S")
             self.file = folder / f"{now}-{os.getpid()}.log"

@@ -13,7 +13,7 @@ def first_time(what: str, folder: Path | None = None) -> bool:
 
         folder = platformdirs.user_state_path("lsp-completions", appauthor=False)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (folder / f"told-{what}").touch(mode=0o600, exist_ok=False)
     except OSError:
         return False

@@ -78,7 +78,7 @@ def _change(changed: Callable[[list[str]], list[str]], folder: Path | None) -> N
     file = trust_file(folder)
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with FileLock(file.with_suffix(".lock"), timeout=PATIENCE):
+        with FileLock(file.with_suffix(".lock"), mode=0o600, timeout=PATIENCE):
             hosts, _ = trusted(folder)
             _write(file, json.dumps({"hosts": changed(hosts)}, indent=2) + "\n")
     except Timeout:

@@ -318,7 +318,7 @@ def _state_folder() -> Path:
 
 
 def _open_log(file: Path) -> BufferedWriter:
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     how = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     with suppress(OSError):
         if file.stat().st_size > LOG_SIZE:

@@ -411,6 +411,42 @@ def test_nothing_is_written_of_a_mistake_of_ours(world: World, what: str) -> Non
         assert client.stop() == 0
 
 
+UNCAUGHT = """
+import threading
+import lsp_completions.life_cycle as life_cycle
+from lsp_completions.cli import main
+
+class Odd:
+    def __del__(self):
+        broken()
+
+def broken():
+    # As numbers, since Python writes the lines of code that led to an exception.
+    raise ValueError(bytes({numbers}).decode())
+
+def replaced(before=life_cycle._replace_hooks):
+    before()
+    thread = threading.Thread(target=broken)
+    thread.start()
+    thread.join()
+    Odd()
+
+life_cycle._replace_hooks = replaced
+main([])
+"""
+
+
+def test_nothing_is_written_of_what_nobody_catches(world: World) -> None:
+    code = UNCAUGHT.format(numbers=list(f"{TOKEN} {HEADER} {TEXT}".encode()))
+    with (
+        running_stand_in(Answer(ANSWER), rules=Rules(token=TOKEN)) as instance,
+        world.server_of(instance, argv=("-c", code)) as client,
+    ):
+        client.request(INLINE, set_up(client, logLevel="debug"))
+        assert client.stop() == 0
+        assert client.stderr.count("nobody caught: ValueError") == 2
+
+
 @pytest.mark.parametrize("end", ["killed", "asked to end", "left alone"])
 def test_nothing_is_written_when_it_ends_in_the_middle(world: World, end: str) -> None:
     with (

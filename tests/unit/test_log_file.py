@@ -1,18 +1,20 @@
 """The log: for its user alone, of bounded size, and never in anybody's way."""
 
+import asyncio
 import io
 import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from lsp_completions import log_file
+from lsp_completions import life_cycle, log_file
 from lsp_completions.cli.log import Following, end_of, log
 from lsp_completions.errors import ModelFailed
-from lsp_completions.life_cycle import trace
+from lsp_completions.life_cycle import Lines, trace
 from lsp_completions.log_file import OURS, Formatter, LogFile, log_folder, logs, process_of
 
 logger = logging.getLogger(f"{OURS}.test")
@@ -160,6 +162,27 @@ async def test_where_a_mistake_of_ours_happened_is_several_lines(tmp_path: Path)
     assert text.count("ValueError\n  File ") == 2
     assert text.count(Path(__file__).name) == 2
     assert "quark" not in text
+
+
+async def test_what_a_callback_was_given_is_not_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("quark")
+
+    loop = asyncio.get_running_loop()
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(life_cycle._on_loop_error)
+    try:
+        loop.call_soon(fail, "quark")
+        loop.call_soon(partial(fail, Lines("quark")), Lines("quark"))
+        await asyncio.sleep(0)
+    finally:
+        loop.set_exception_handler(before)
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2
+    assert all("fail" in each and "ValueError" in each for each in said)
+    assert not any("quark" in each.replace('ValueError("quark")', "") for each in said)
 
 
 def test_a_file_s_name_does_nothing_to_the_terminal(
