@@ -5,6 +5,7 @@ import click
 from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.local_model import files as model_files
+from lsp_completions.visible import one_line
 
 
 def install() -> Exit:
@@ -29,7 +30,8 @@ def show() -> Exit:
     models = model_files.installed()
     width = max((len(model.name) for model in models), default=0)
     for model in models:
-        click.echo(f"{model.name:{width}}  {round(model.size / 1e6):4} MB  {model.path}")
+        line = f"{model.name:{width}}  {round(model.size / 1e6):4} MB  {model.path}"
+        click.echo(one_line(line))
     if not models:
         say("No model is installed. `lsp-completions model install` installs one.")
     elif not model_files.has_engine():

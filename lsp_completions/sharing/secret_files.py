@@ -40,7 +40,8 @@ SECRET_FILES: dict[str, str] = {
         huggingface/token .huggingface/token .token .tokens
         .msmtprc msmtprc .fetchmailrc .mbsyncrc .offlineimaprc .smbcredentials
         wpa_supplicant.conf *.nmconnection
-        src-config.json lsp-completions/config.toml
+        src-config.json lsp-completions/config.toml lsp-completions/logins.json
+        lsp-completions/.logins-*
     """,
     "secrets": """
         .secrets .secrets.* .secret .secret.*

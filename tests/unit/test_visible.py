@@ -1,8 +1,13 @@
 """Text from elsewhere does nothing to a terminal, and begins no line of its own in a log."""
 
+from pathlib import Path
+
 import pytest
 
+from lsp_completions.cli.model import show
 from lsp_completions.cli.saying import say
+from lsp_completions.local_model import files
+from lsp_completions.local_model.files import ModelFile
 from lsp_completions.visible import one_line, visible
 
 
@@ -23,6 +28,17 @@ def test_text_does_nothing_to_the_terminal(text: str, shown: str) -> None:
 def test_what_is_said_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     say("Error: the server says \x1b]0;mine\x07.")
     assert capsys.readouterr().err == "Error: the server says ␛]0;mine␇.\n"
+
+
+def test_a_model_s_name_does_nothing_to_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("/m/a\x1b[2J\nb.gguf")
+    model = ModelFile(name=path.stem, path=path, size=1, package=None)
+    monkeypatch.setattr(files, "installed", lambda: [model])
+    show()
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.isprintable()
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def at(
     secrets.yml secrets.yaml secrets.json secrets.toml secrets.prod.yaml
     .password-store/mail/me.gpg .password-store/note .ssh/config .gnupg/x
     .bash_history .zsh_history .python_history .psql_history fish_history .node_repl_history
-    lsp-completions/config.toml
+    lsp-completions/config.toml state/lsp-completions/logins.json lsp-completions/.logins-a1b2
     deploy_rsa github_ed25519 sops/age/keys.txt .config/gh/hosts.yml .databrickscfg
     app-firebase-adminsdk-x1.json .terraform.d/credentials.tfrc.json main.shada wpa_supplicant.conf
     """.split(),
