@@ -541,11 +541,11 @@ def test_a_broken_stream_shows_its_whole_lines_only(neovim: Editor) -> None:
     assert texts(result) == ["\n    a = 1"]
 
 
-def test_without_an_account_it_says_what_to_set_once_and_stays_quiet() -> None:
+def test_without_an_account_it_says_what_to_do_once_and_stays_quiet() -> None:
     with LspClient.start(SERVER) as client:
         client.initialize(NEOVIM, initializationOptions={"provider": "sourcegraph"})
         said = client.expect("window/showMessage")
-        assert "SRC_ENDPOINT and SRC_ACCESS_TOKEN" in said["message"]
+        assert "Run `lsp-completions login`" in said["message"]
         document = {"uri": "file:///w/a.py", "languageId": "python", "version": 1, "text": "x = "}
         client.notify("textDocument/didOpen", {"textDocument": document})
         at = {"textDocument": {"uri": document["uri"]}, "position": {"line": 0, "character": 4}}
