@@ -40,7 +40,7 @@ MEANINGS: Mapping[str, tuple[str, str, str]] = {
         "something could not be removed",
     ),
     "models": ("they are listed", "", "nobody could be asked"),
-    "inspect": ("it was stopped", "", "the page could not be served"),
+    "inspect": ("", "", "the page could not be served"),
     "stats": ("they are shown, or deleted", "", "they could not be read or deleted"),
     "login": ("the token is stored", "", "it was refused, or could not be stored"),
     "logout": ("no token is left", "", "one could not be forgotten"),

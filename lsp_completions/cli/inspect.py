@@ -1,6 +1,7 @@
 """`lsp-completions inspect`: a page in the browser that shows requests as they happen."""
 
 import importlib.util
+import sys
 import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -39,6 +40,9 @@ def inspect(*, with_code: bool) -> Exit:
         code_of=None if wish is None else wish.code_of,
     )
     with ending_in_order(), ExitStack() as at_the_end:
+        if sys.stderr.isatty():
+            # Behind the ^C that a terminal shows; the shell's line comes below it.
+            at_the_end.callback(click.echo, err=True)
         if wish is not None:
             at_the_end.callback(wish.end)
             _begin(wish)

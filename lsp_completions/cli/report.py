@@ -53,7 +53,9 @@ def report() -> Exit:
     say("Looking at everything, which takes up to half a minute …")
     impatient.run(examine(read, found, subject, own_file, steps.append))
 
-    neutral = Neutral(found.settings)
+    # A token need not be a login's: then only the instance says whose it is.
+    users = [str(step.details["user"]) for step in steps if step.details.get("user")]
+    neutral = Neutral(found.settings, users)
     lines = [
         *("# Report of lsp-completions", ""),
         *versions(),
@@ -164,9 +166,12 @@ def checked(steps: Iterable[Step], neutral: "Neutral") -> list[str]:
 
 
 class Neutral:
-    """Makes sentences neutral: no path, host or user of those that `settings` name."""
+    """Makes sentences neutral: no path, no host that `settings` name, no user of a login.
 
-    def __init__(self, settings: Settings, users: Iterable[str] | None = None) -> None:
+    `users` are others who are known.
+    """
+
+    def __init__(self, settings: Settings, users: Iterable[str] = ()) -> None:
         hosts = {
             host
             for key in ("endpoint", "url", "proxy")
@@ -174,7 +179,7 @@ class Neutral:
         }
         logins = Logins().all()
         hosts |= {host for each in logins if (host := _host_of(each.endpoint))}
-        names = {each.user for each in logins if each.user} if users is None else set(users)
+        names = {each.user for each in logins if each.user} | set(users)
         self._words = [(host, "HOST") for host in hosts] + [(name, "USER") for name in names]
         self._words.sort(key=lambda each: -len(each[0]))
 

@@ -13,6 +13,8 @@ import pytest
 
 from lsp_completions.running import running
 from tests.e2e.test_completions import INLINE, NEOVIM, SERVER
+from tests.support.home import USER as USER_PAGE
+from tests.support.home import user as page_of_user
 from tests.support.leaks import found, fresh
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import Answer, StandIn, refusal, running_stand_in
@@ -153,6 +155,9 @@ def test_no_name_of_a_file_s_is_taken_for_a_line_of_the_log(user: User) -> None:
 
 
 def test_a_report_names_nobody(user: User) -> None:
+    # Nobody has logged in: the token is in the settings file, and the instance knows whose it is.
+    owner = fresh("owner_")
+    user.instance.pages[USER_PAGE] = page_of_user(owner)
     with LspClient.start(SERVER, env=user.env) as client:
         user.editor(client)
         client.result(INLINE, user.opens(client, f"{NAME}.py"))
@@ -165,6 +170,8 @@ def test_a_report_names_nobody(user: User) -> None:
     assert "- accessToken: set, and kept to yourself" in ran.stdout
     assert "| suggested 7 characters |" in ran.stdout
     assert not found(ran.stdout.encode(), NAME)
+    assert owner not in ran.stdout
+    assert "- ok token: USER's, from PATH." in ran.stdout
     assert str(user.home) not in ran.stdout
 
 
