@@ -867,6 +867,8 @@ def test_models_of_this_machine(person: User) -> None:
     page = json.loads(person.run("models", "--json").stdout)
     assert page["models"][0]["name"] == str(file)
     assert page["models"][0]["inUse"]
+    # The setting `model` would change nothing there.
+    assert "The setting `modelPath` names another." in person.run("models").stderr
 
 
 def test_graphql_is_all_there_is(person: User) -> None:

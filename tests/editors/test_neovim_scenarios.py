@@ -1,5 +1,6 @@
 """The scenarios of all editors, in real Neovims set up as `editors/neovim/README.md` says."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -172,7 +173,8 @@ def test_help_and_health(desks: Desks, editor: Editor, tmp_path: Path) -> None:
         assert "ERROR" not in report
         assert "WARNING" not in report
         drawn = {Editor.NEOVIM_0_12: "vim.lsp.inline_completion", Editor.NEOVIM_0_11: "this plugin"}
-        for said in ("The server is attached", "accept: <Tab>", f"drawn by {drawn[editor]}"):
+        assert re.search(r"The server is attached to (1 buffer|[2-9] buffers)\n", report)
+        for said in ("accept: <Tab>", f"drawn by {drawn[editor]}"):
             assert said in report
 
 

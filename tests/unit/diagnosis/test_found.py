@@ -72,6 +72,14 @@ def test_settings_stand_below_their_places() -> None:
     assert step.details["sources"] == ["/etc/x.toml", "SRC_ACCESS_TOKEN"]
 
 
+def test_where_they_belong_is_said_where_there_are_none() -> None:
+    step = settings_step([], [], [], "own.toml")
+    assert (step.ok, step.sentence) == (
+        True,
+        "Nothing is set; your own settings belong in own.toml.",
+    )
+
+
 def test_what_is_wrong_with_them_comes_first() -> None:
     one = Problem(path="$.a", message="A is wrong.", source="x.toml")
     two = Problem(path="$.b", message="B is wrong.", source="y.toml")
