@@ -148,9 +148,15 @@ def test_no_name_of_a_file_s_is_taken_for_a_line_of_the_log(user: User) -> None:
         for end in ("\n", "\r", "\u2028"):
             client.result(INLINE, user.opens(client, f"a.py{end}{forged}{end}.py"))
         log = Path(user.waits_for(3)["log"])
+        # Editors keep what they show, some of them line by line.
+        by_hand = {"context": {"triggerKind": 1}}
+        client.result(INLINE, user.opens(client, f"a\n{forged}/.env") | by_hand)
+        message = client.expect("window/showMessage")["message"]
+        assert forged in message
+        assert len(message.splitlines()) == 1
         assert client.stop() == 0
     lines = log.read_text(encoding="utf-8").splitlines()
-    assert len([line for line in lines if forged in line]) == 3
+    assert len([line for line in lines if forged in line]) >= 3
     assert not [line for line in lines if line.startswith(forged)]
 
 
