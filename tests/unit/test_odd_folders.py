@@ -203,3 +203,11 @@ def test_clean_leaves_no_empty_folder(user: Path) -> None:
     assert commands.run(["clean", "--yes"]) == Exit.GOOD
     assert commands.run(["clean", "--yes"]) == Exit.GOOD
     assert [each.name for kind in KINDS for each in (user / kind).iterdir()] == []
+
+
+def test_no_code_is_asked_for_in_a_folder_of_somebody_else_s(
+    user: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (user / "RUNTIME_DIR" / "lsp-completions").touch()
+    assert commands.run(["inspect", "--with-code"]) == Exit.BACKEND
+    assert "No code can be asked for: " in capsys.readouterr().err
