@@ -284,7 +284,7 @@ def total(items: list[Item]) -> float:
         driver, helix = driver_of(desk), driver_of(desk).helix
         driver.open(path, 11, 4)
         driver.type("fo")
-        helix.wait_for_text("for item in items: …")
+        driver.see_ghost(says.removeprefix("fo"))
         driver.choose(lambda entry: entry.label == "for item in items: …")
         helix.wait_for("the preview", lambda: helix.screen.text.count("subtotal +=") == 2)
         picture.keep(draw(helix.screen, "shop.py — hx"), PICTURE)
