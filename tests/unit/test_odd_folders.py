@@ -210,4 +210,4 @@ def test_no_code_is_asked_for_in_a_folder_of_somebody_else_s(
 ) -> None:
     (user / "RUNTIME_DIR" / "lsp-completions").touch()
     assert commands.run(["inspect", "--with-code"]) == Exit.BACKEND
-    assert "No code can be asked for: " in capsys.readouterr().err
+    assert "The page cannot show code: " in capsys.readouterr().err
