@@ -164,7 +164,7 @@ class Address:
             host, _ = parts.hostname, parts.port
         except ValueError:
             host = None
-        if not host or re.search(r"[\s\\<>\"'{}|^`\x00-\x1f\x7f]", text):
+        if not host or not text.isprintable() or re.search(r"[\s\\<>\"'{}|^`]", text):
             wrong(f"must be an address such as {self.example}")
         elif re.match(r"(sg[a-z]_|sk-)[^.]*$", host):
             # Pasted into the wrong place it would be read in messages, and looked up as a name.
