@@ -180,6 +180,8 @@ class Generation:
             self.prompt, text="", prefix="", suffix="", turns=(), excerpts=excerpts
         )
         self._context = None
+        # An event holds half a kilobyte, and nobody waits for these any more.
+        del self._news, self._attempt
 
     def _hang_up_soon(self) -> None:
         # Read to its end, so that the next request finds the connection warm.

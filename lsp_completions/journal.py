@@ -180,14 +180,19 @@ class Journal:
         entry = self._entries.get(number)
         if entry is None:
             return
-        changed = replace(entry, shown=entry.shown or shown)
+        shown = shown or entry.shown
         if fate is not None and WEIGHTS[fate] >= WEIGHTS[entry.fate]:
             changed = replace(
-                changed,
+                entry,
+                shown=shown,
                 fate=fate,
                 taken=max(entry.taken, taken),
                 settled=round((self._clock() - entry.at) * 1000, 1),
             )
+        elif shown != entry.shown:
+            changed = replace(entry, shown=shown)
+        else:
+            return
         if changed != entry:
             self._entries[number] = changed
             self._tell(changed)

@@ -134,7 +134,9 @@ class Requests:
             self._telling.status.changed()
             entry = self._journal.add(asked, trail, result)
             self._disclosure.note(entry.number, trail, result)
-            _log_outcome(entry)
+            # After the answer, which goes out before the loop looks at what is due: the thread that
+            # writes the log wakes up and wants the interpreter.
+            asyncio.get_running_loop().call_later(0, _log_outcome, entry)
             return result, entry.number
 
         return work
