@@ -32,8 +32,16 @@ def tree_of(text: str, grammar: Grammar) -> "Tree | None":
     """The tree of a text; `None` where it would take too long."""
     source = text.translate(_NO_NULLS) if "\0" in text else text
     source = source if source.isascii() else _NOT_ASCII.sub("x", source)
-    read = source.encode()
+    whole = memoryview(source.encode())
+    read: dict[int, memoryview] = {}
     steps = 0
+
+    def from_(at: int, _place: object) -> memoryview | bytes:
+        if at >= len(whole):
+            return b""
+        if at not in read:
+            read[at] = whole[at:]
+        return read[at]
 
     def is_too_long(_at: int, _in_error: bool) -> bool:
         nonlocal steps
@@ -41,9 +49,13 @@ def tree_of(text: str, grammar: Grammar) -> "Tree | None":
         return steps > MOST_STEPS
 
     try:
-        return grammar.make_parser().parse(lambda at, _: read[at:], progress_callback=is_too_long)
+        return grammar.make_parser().parse(from_, progress_callback=is_too_long)
     except ValueError:
         return None
+    finally:
+        # tree-sitter 0.26.1 never lets go of what it is given to read; so it holds no text.
+        for part in read.values():
+            part.release()
 
 
 def faults_of(tree: "Tree", start: int = 0, end: int | None = None) -> int:

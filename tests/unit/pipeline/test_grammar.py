@@ -1,5 +1,8 @@
 """Grammars, the trees they make, and what that may cost."""
 
+import gc
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -99,3 +102,21 @@ def test_any_text_costs_a_bounded_number_of_steps(language: str, parts: list[str
 
 def test_a_language_without_a_grammar_names_none() -> None:
     assert language_of("markdown").grammar == ""
+
+
+@pytest.mark.parametrize("ends", [pytest.param(")\n", id="read"), pytest.param("(", id="faulty")])
+def test_a_tree_that_is_gone_leaves_no_text_behind(ends: str) -> None:
+    grammar = grammar_of("python")
+    text = "f(a" + ", a" * 3000
+    tree_of(text + ends, grammar)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            tree_of(f"{text}, {number}{ends}", grammar)
+        tree_of.cache_clear()
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 20 * len(text) / 4
