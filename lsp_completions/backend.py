@@ -129,6 +129,11 @@ class Backend:
         return isinstance(self._chosen, Embedded)
 
     @property
+    def is_instance(self) -> bool:
+        """Whether a Sourcegraph instance answers."""
+        return isinstance(self._chosen, Instance)
+
+    @property
     def at_hand(self) -> Provider | None:
         """Whom to ask, where that need not be waited for."""
         match self._chosen:

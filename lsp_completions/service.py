@@ -241,8 +241,8 @@ class Service:
             current=partial(self.documents.get, uri),
             selection=selection,
             deadline=deadline,
-            # The embedded model takes the time it needs to start.
-            in_all=None if self.backend.is_local else settings.total_timeout,
+            # An instance is asked about itself and its rules; a model may take its time to load.
+            in_all=settings.total_timeout if self.backend.is_instance else None,
             follow_typing=follow_typing,
             by_hand=by_hand,
             ahead=ahead,

@@ -153,7 +153,7 @@ async def test_at_the_deadline_the_whole_lines_are_shown_as_unfinished() -> None
         pytest.param(2.0, 7.0, 4.5, ["42"], id="in time"),
         pytest.param(2.0, 7.0, 5.5, SkipReason.TOO_SLOW, id="too late by what was waited"),
         pytest.param(8.0, 7.0, 0.0, SkipReason.TOO_SLOW, id="too late before it was asked"),
-        pytest.param(20.0, None, 6.0, ["42"], id="the embedded model had to start"),
+        pytest.param(20.0, None, 6.0, ["42"], id="a model had to be loaded"),
     ],
 )
 def test_what_is_waited_for_first_is_part_of_the_time(
