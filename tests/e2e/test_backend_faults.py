@@ -89,9 +89,9 @@ numbers = count(1)
 class Editor:
     """An editor that asks for one completion after another."""
 
-    def __init__(self, client: LspClient) -> None:
+    def __init__(self, client: LspClient, **options: float) -> None:
         self.client = client
-        client.initialize(NEOVIM, rootUri="file:///w", initializationOptions=OPTIONS)
+        client.initialize(NEOVIM, rootUri="file:///w", initializationOptions={**OPTIONS, **options})
 
     def completes(self) -> list[str]:
         """What is suggested in a new document."""
@@ -297,6 +297,23 @@ def test_a_connection_closed_while_nothing_was_asked(
         assert editor.told() == []
     finally:
         del backend.reply
+
+
+def test_what_an_instance_is_asked_first_is_part_of_the_time() -> None:
+    """It says nothing, of itself or else: the answer comes before the stream is too late."""
+    with running() as backend:
+        said = backend.reply
+        backend.reply = lambda request: (  # type: ignore[method-assign]
+            said(request) if "ContextFilters" in request.line else [HOLD]
+        )
+        env = {"SRC_ENDPOINT": f"http://127.0.0.1:{backend.port}", "SRC_ACCESS_TOKEN": TOKEN}
+        with LspClient.start(SERVER, env=env) as client:
+            editor = Editor(client, totalTimeout=3, firstEventTimeout=3)
+            assert editor.completes() == []
+            why = client.result("workspace/executeCommand", {"command": "lspCompletions.why"})
+            assert why["reason"] == "tooSlow"
+            assert any("/completions/code" in each.line for each in backend.requests)
+            assert client.stop() == 0
 
 
 def test_most_faults_are_told(desk: tuple[Editor, Backend]) -> None:
