@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_completions import INLINE, NEOVIM, SERVER, texts
-from tests.support import clocks
+from tests.support import jumping_clocks
 from tests.support.lsp_client import LspClient
 from tests.support.raw_http import (
     CLOSE,
@@ -447,8 +447,8 @@ Jump = Callable[..., None]
 def sleeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Editor, Backend, Jump]]:
     """A process whose clocks may jump."""
     file = tmp_path_factory.mktemp("clocks") / "jumps"
-    with at_work(sys.executable, clocks.__file__, str(file)) as (editor, backend):
-        yield editor, backend, clocks.Clocks(file).jump
+    with at_work(sys.executable, jumping_clocks.__file__, str(file)) as (editor, backend):
+        yield editor, backend, jumping_clocks.Clocks(file).jump
 
 
 @pytest.mark.parametrize("by", JUMPS)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.test_completions import INLINE, MENU, NEOVIM, SERVER, Editor, running_editor, texts
 from tests.e2e.test_life_cycle import process
-from tests.support import clocks
+from tests.support import jumping_clocks
 from tests.support.lsp_client import LspClient
 from tests.support.sourcegraph import TOKEN, Answer, Reply, rate_limited, running_stand_in
 
@@ -436,12 +436,12 @@ def test_an_editor_that_is_gone_after_days(tmp_path: Path) -> None:
     file = tmp_path / "jumps"
     with (
         process("input()") as host,
-        LspClient.start([sys.executable, clocks.__file__, str(file)]) as client,
+        LspClient.start([sys.executable, jumping_clocks.__file__, str(file)]) as client,
     ):
         client.initialize(NEOVIM, rootUri="file:///w", processId=host.pid)
         opened(Editor(client, None), "x = ")  # type: ignore[arg-type]
         client.settle()
-        clocks.Clocks(file).jump(wall=3 * 86_400.0, monotonic=3 * 86_400.0)
+        jumping_clocks.Clocks(file).jump(wall=3 * 86_400.0, monotonic=3 * 86_400.0)
         client.settle()
         host.kill()
         assert client.wait() == 1

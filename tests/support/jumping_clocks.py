@@ -1,7 +1,7 @@
 """The server, with clocks that jump as a file says, as those of a machine that slept.
 
-`python tests/support/clocks.py FILE`: the file holds the seconds by which the wall clock and the
-monotonic one are ahead; there is none as long as neither is.
+`python tests/support/jumping_clocks.py FILE`: the file holds the seconds by which the wall clock
+and the monotonic one are ahead; there is none as long as neither is.
 """
 
 import runpy
