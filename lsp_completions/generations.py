@@ -79,6 +79,8 @@ class Generation:
         self.ended = False
         self.abandoned = False
         """Nobody reads it any more; it ends when the provider has read the prompt."""
+        self.is_forgotten = False
+        """What was asked is not kept any more; what was said is."""
         self.wanted = False
         """A suggestion was made of it, so that what comes after that is worth having."""
         self.began = asyncio.get_running_loop().time()
@@ -180,6 +182,7 @@ class Generation:
             self.prompt, text="", prefix="", suffix="", turns=(), excerpts=excerpts
         )
         self._context = None
+        self.is_forgotten = True
         # An event holds half a kilobyte, and nobody waits for these any more.
         del self._news, self._attempt
 

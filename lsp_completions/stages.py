@@ -41,13 +41,18 @@ def stages(trail: Trail, outcome: Outcome) -> dict[str, Any]:
         text = then(_words(step.__name__), step(text, context)) if text else text
     if text and (edit := edit_for(text, context)) is not None:
         then("as an edit", edit.new_text)
-    prompt = generation.prompt
-    return {
-        "prompt": prompt.text or f"{prompt.prefix}\n{prompt.suffix}",
-        "excerpts": [each.path for each in prompt.excerpts],
+    told = {
         "before": context.line_prefix,
         "steps": [{"name": name, "text": text} for name, text in steps],
         "shown": shown,
+    }
+    prompt = generation.prompt
+    if generation.is_forgotten:  # a piece of today, of words of long ago
+        return {"prompt": None, "faded": True, **told}
+    return {
+        "prompt": prompt.text or f"{prompt.prefix}\n{prompt.suffix}",
+        "excerpts": [each.path for each in prompt.excerpts],
+        **told,
     }
 
 

@@ -75,6 +75,25 @@ async def test_of_one_asked_for_long_ago_the_words_are_left() -> None:
     }
 
 
+async def test_of_what_follows_one_asked_for_long_ago_no_prompt_is_told() -> None:
+    said = "call(1)\nother(2)\n"
+    desk = Told("x = <cursor>\n", "python", [said, "2\n"])
+    await shown(desk)
+    for number in range(MOST_WHOLE):
+        desk.moves(f"x = \ny_{number} = <cursor>\n")
+        await shown(desk)
+    desk.moves("x = call(1)<cursor>\n")
+    asked = desk.begun
+    told = await shown(desk)
+    assert desk.begun == asked
+    assert told["shown"] == ["\nother(2)"]
+    assert (told["prompt"], told["faded"]) == (None, True)
+    assert told["steps"][:2] == [
+        {"name": "what the model said", "text": said},
+        {"name": "the code in it", "text": "\nother(2)\n"},
+    ]
+
+
 async def test_a_model_with_nothing_to_say_is_told_of() -> None:
     told = await shown(Told("x = <cursor>\n", "python", [""]))
     assert told["shown"] == []
