@@ -108,9 +108,13 @@ class Connections:
             )
 
     async def drop_idle(self) -> None:
-        """Close all idle connections, as one of them turned out to be dead."""
-        for pool in self._pools.values():
-            await pool.drop_idle()
+        """Close all idle connections, as one of them turned out to be dead.
+
+        Whoever asks meanwhile finds none of them; being cancelled here leaves none open.
+        """
+        idle = [(pool, pool.take_idle()) for pool in self.pools]
+        closing = [pool.close(connections) for pool, connections in idle]
+        await asyncio.shield(asyncio.gather(*closing))
 
     @property
     def pools(self) -> "list[ReapingPool]":
@@ -208,12 +212,16 @@ class ReapingPool(httpcore.AsyncConnectionPool):
         if closing:
             await asyncio.shield(asyncio.ensure_future(super()._close_connections(closing)))
 
-    async def drop_idle(self) -> None:
-        """Close the connections that wait for a request."""
+    def take_idle(self) -> list[httpcore.AsyncConnectionInterface]:
+        """Take out the connections that wait for a request, for whoever will `close` them."""
         idle = [connection for connection in self._unclaimed() if connection.is_idle()]
         for connection in idle:
             self._connections.remove(connection)
-        await self._close_connections(idle)
+        return idle
+
+    async def close(self, taken: list[httpcore.AsyncConnectionInterface]) -> None:
+        """Close what was taken out."""
+        await self._close_connections(taken)
 
     def has_idle(self, origin: httpcore.Origin) -> bool:
         """Whether a connection to `origin` waits for a request."""

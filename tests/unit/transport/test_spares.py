@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 import httpcore
+import httpx
 import pytest
 import trustme
 
@@ -379,6 +380,35 @@ async def test_cancelled_at_every_turn() -> None:
             await asyncio.wait([opening])
         await connections.drop_idle()
         await server.until(lambda: server.open == 0)
+
+
+async def test_idle_ones_of_all_pools_are_closed_however_early_who_wants_it_is_cancelled() -> None:
+    async with far(WHOLE) as (server, transport), RawServer(WHOLE) as plain:
+        connections = await transport.prepared()
+        for turn in range(10):
+            await read(transport, ask(plain.url))
+            await read(transport, ask(server.url))
+            await settled(transport)
+            assert all(pool.connections for pool in connections.pools)
+            closing = asyncio.create_task(connections.drop_idle())
+            for _ in range(turn + 1):
+                await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.wait([closing])
+            await plain.until(lambda: plain.open == 0)
+            await server.until(lambda: server.open == 0)
+
+
+async def test_a_way_that_is_first_taken_while_idle_ones_are_closed() -> None:
+    async with far(WHOLE) as (server, transport), RawServer(WHOLE) as plain:
+        connections = await transport.prepared()
+        await connections.trust()
+        await read(transport, ask(plain.url))
+        closing = asyncio.create_task(connections.drop_idle())
+        await asyncio.sleep(0)  # it has begun
+        await connections.pool_for(httpx.URL(server.url))
+        await closing
+        assert len(connections.pools) == 2
 
 
 async def test_the_request_is_cancelled_as_it_takes_it() -> None:
