@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 DAY = 86_400  # seconds
+MOST_COUNTED = 2**53  # of anything; what is more, or endless, was not counted by anybody
 SOON = 5.0  # seconds from the first news to the disk
 
 AFTER = (30, 120, 600)
@@ -53,9 +54,13 @@ class Nothing:
 
 def is_sound(one: Suggestion | Nothing) -> bool:
     """Whether all of it is of its kind: a file may hold anything."""
-    return all(
-        isinstance(getattr(one, each.name), _KINDS.get(each.name, str)) for each in fields(one)
-    )
+    for each in fields(one):
+        value = getattr(one, each.name)
+        if not isinstance(value, _KINDS.get(each.name, str)):
+            return False
+        if not isinstance(value, str | None) and not -MOST_COUNTED <= value <= MOST_COUNTED:
+            return False
+    return True
 
 
 _KINDS: dict[str, Any] = {

@@ -15,6 +15,7 @@ from lsp_completions.on_disk import found_in
 from lsp_completions.private import write_private
 from lsp_completions.statistics.records import (
     AFTER,
+    MOST_COUNTED,
     Batch,
     NewerVersion,
     Nothing,
@@ -96,13 +97,16 @@ def _read(text: str) -> Batch | None:
     try:
         held = json.loads(text)
         suggestions = [Suggestion(**each) for each in held["suggestions"]]
-        nothings = {Nothing(**each): int(count) for each, count in held["nothings"]}
+        nothings = {Nothing(**each): count for each, count in held["nothings"]}
         kept = {
-            (str(server), int(number), int(after)): float(share)
+            (str(server), number, int(after)): float(share)
             for server, number, after, share in held["kept"]
             if after in AFTER
         }
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
+        return None
+    counted = [*nothings.values(), *(number for _, number, _ in kept)]
+    if not all(isinstance(each, int) and 0 <= each <= MOST_COUNTED for each in counted):
         return None
     if not (all(is_sound(each) for each in suggestions) and all(map(is_sound, nothings))):
         return None
