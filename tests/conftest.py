@@ -40,9 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
     src_cli = [name for name in os.environ if name.startswith("SRC_")]
     for name in (*src_cli, *CERTIFICATES, *PROXIES):
         os.environ.pop(name, None)
+    # A shell's background jobs ignore Ctrl-C, and what `nohup` starts the end of its terminal; so
+    # would all that the tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A shell's background jobs ignore Ctrl-C, and so would all that the tests start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.name == "posix" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     folder = tempfile.TemporaryDirectory(prefix="no-config-", ignore_cleanup_errors=True)
     config.add_cleanup(folder.cleanup)
     for kind in ("CONFIG", "STATE", "DATA"):

@@ -154,7 +154,7 @@ def test_a_newer_request_and_one_taken_back(editor: Editor) -> None:
 
 def test_too_slow_for_a_menu() -> None:
     gate = Gate()
-    for editor in running_editor(HELIX, initializationOptions={"menuDeadline": 0.2}):
+    for editor in running_editor(HELIX, initializationOptions={"menuDeadline": 1.0}):
         at = editor.open("x = <cursor>\n")
         # What may be sent is known from here on.
         editor.client.result(MENU, {**at, "context": {"triggerKind": 1}})

@@ -257,6 +257,11 @@ class HelixDriver:
                     found.append(Entry(match[1], match[2], background == SELECTED))
         return found
 
+    def see_ours(self) -> Entry:
+        """Wait for an entry of our server, whatever it is; the first of them."""
+        self._bring_up("an entry of ours", lambda: bool(self.ours()))
+        return self.ours()[0]
+
     def ours(self) -> list[Entry]:
         """The entries of our server."""
         return [entry for entry in self._menu() if entry.kind == OURS]

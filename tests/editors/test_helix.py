@@ -249,7 +249,7 @@ def test_without_an_account_the_embedded_model_suggests(tmp_path: Path) -> None:
         driver = driver_of(desk)
         driver.open(path, 5, 8)
         driver.type(LOADED)
-        entry = driver.helix.wait_for("an entry", lambda: next(iter(driver.ours()), None))
+        entry = driver.see_ours()
         assert entry.label
         driver.choose(lambda each: each.label == entry.label)
         driver.helix.type(ENTER)
