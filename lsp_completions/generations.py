@@ -176,7 +176,12 @@ class Generation:
             self.hang_up()
 
     def forget_what_was_asked(self) -> None:
-        """Keep of the prompt only what tells about the answer. The stream has to be over."""
+        """Keep of the prompt only what tells about the answer. The stream has to be over.
+
+        A second time, as for the next piece of what was said, it does nothing.
+        """
+        if self.is_forgotten:
+            return
         excerpts = tuple(replace(each, text="") for each in self.prompt.excerpts)
         self.prompt = replace(
             self.prompt, text="", prefix="", suffix="", turns=(), excerpts=excerpts
