@@ -35,8 +35,9 @@ def serve(client_process_id: int | None = None) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(TERMINAL_NOTE)
 
-    # A tenth of the start would go into looking for garbage. Without any of it, 10 MB stay behind.
-    gc.set_threshold(5_000)
+    # Among what is young only: a tenth of the start would go into looking through what is here to
+    # stay, and without any of it 10 MB stay behind. `housekeeping.settle` ends that.
+    gc.set_threshold(5_000, 1_000, 1_000)
     import linecache
 
     from lsp_completions.server import serve

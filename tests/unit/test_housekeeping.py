@@ -1,6 +1,7 @@
 """Memory is given back once nothing has happened for a while, and not before."""
 
 import asyncio
+import gc
 import inspect
 import pkgutil
 from collections.abc import Callable
@@ -122,3 +123,14 @@ def _caches() -> list[Any]:
 def _holds_texts(cached: Any) -> bool:
     parameters = inspect.signature(cached.__wrapped__).parameters
     return not parameters.keys().isdisjoint({"text", "context", "document"})
+
+
+def test_garbage_is_looked_for_as_usual_once_all_is_there() -> None:
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(5_000, 1_000, 1_000)
+        housekeeping.settle()
+        assert gc.get_threshold()[1:] == (10, 10)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
