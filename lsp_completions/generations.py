@@ -380,13 +380,13 @@ class Generations:
             generation.close()
         self._said_nothing.pop(document, None)
 
-    def keep_back(self, path: str) -> None:
-        """What is at `path` may not be sent any more: streams that were shown code of it end.
+    def keep_back(self, document: str) -> None:
+        """A document may not be sent any more: streams that were shown code of it end.
 
         Who waits for one asks anew, without that code.
         """
         for generation in list(self._running):
-            if any(excerpt.path == path for excerpt in generation.prompt.excerpts):
+            if any(excerpt.document == document for excerpt in generation.prompt.excerpts):
                 generation.close()
 
     def said_nothing(self, document: str) -> int:

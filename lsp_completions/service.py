@@ -159,7 +159,7 @@ class Service:
     def _keep_back(self, uri: str, reason: SkipReason) -> None:
         """A document may not be sent any more, nor code of it beside another one."""
         self.end_for(uri, reason)
-        self.generations.keep_back(display_path(uri, self._following.roots))
+        self.generations.keep_back(document_key(uri))
 
     def end_what_is_off(self) -> None:
         """End what was begun where suggestions have been switched off since."""

@@ -29,6 +29,8 @@ class Excerpt:
 
     path: str
     text: str
+    document: str = ""
+    """The key of the document it is from: paths as a model sees them may be those of several."""
 
 
 class Speaker(Enum):

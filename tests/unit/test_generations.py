@@ -256,17 +256,19 @@ async def test_a_cancelled_reader_leaves_the_stream_alone() -> None:
 
 async def test_what_is_kept_back_ends_the_streams_that_were_shown_it() -> None:
     generations = Generations(lambda _: Stream("a", silent=True)(_))
-    shown = [("a.py",), ("b.py", "a.py"), ("b.py",), ()]
+    # Two may have one path, as a model sees it.
+    kept_back, other = (Excerpt(path="a.py", text="y", document=key) for key in ("1", "2"))
+    shown: list[tuple[Excerpt, ...]] = [(kept_back,), (other, kept_back), (other,), ()]
     running = [
         generations.start(
             Words(),
-            Prompt(text="x", excerpts=tuple(Excerpt(path=path, text="y") for path in paths)),
+            Prompt(text="x", excerpts=excerpts),
             max_tokens=8,
             document=str(number),
         )
-        for number, paths in enumerate(shown)
+        for number, excerpts in enumerate(shown)
     ]
-    generations.keep_back("a.py")
+    generations.keep_back("1")
     assert [each.ended for each in running] == [True, True, False, False]
     await generations.aclose()
 

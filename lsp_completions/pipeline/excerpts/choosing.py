@@ -171,5 +171,5 @@ def _composed(taken: Sequence[_Taken], sources: Sequence[Source]) -> Iterable[Ch
             last = n
         yield Chosen(
             key=index.key,
-            excerpt=Excerpt(path=index.path, text=text.rstrip("\n")),
+            excerpt=Excerpt(path=index.path, text=text.rstrip("\n"), document=index.key),
         )
