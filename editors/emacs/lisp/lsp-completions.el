@@ -247,7 +247,10 @@ BY-HAND and CHOSEN are those of the question."
                 (mapcar (lambda (item) (lsp-completions-suggestion-new server item around)) items)))
           lsp-completions--index
           (if (and chosen (< chosen (length lsp-completions--found))) chosen 0))
-    (lsp-completions--draw)
+    (when (lsp-completions--draw)
+      ;; It fits what was typed meanwhile: nobody needs to be asked again.
+      (lsp-completions--cancel-timer)
+      (lsp-completions-server-up-to-date))
     (when (and by-hand (not lsp-completions--found))
       (message "No suggestion"))))
 
