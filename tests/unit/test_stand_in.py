@@ -580,6 +580,19 @@ async def test_a_client_that_only_stops_sending_counts_as_gone() -> None:
         await instance.until(lambda: instance.hang_ups)
 
 
+async def test_what_is_asked_is_told_of_once_it_was_read() -> None:
+    """Whoever waits for it need not wait until something is answered."""
+    async with StandIn(Answer(Gate())) as instance:
+        _, writer = await asyncio.open_connection("127.0.0.1", instance.port)
+        request = _request(instance)
+        writer.write(request[:-1])
+        await instance.until(lambda: instance.completions)
+        writer.write(request[-1:])
+        await instance.until(lambda: instance.completions[0].json, patience=20)
+        writer.close()
+        await writer.wait_closed()
+
+
 async def test_one_connection_serves_many_requests() -> None:
     async with StandIn(Answer("a")) as instance, asking(instance) as (reader, writer):
         await reader.readuntil(b"0\r\n\r\n")

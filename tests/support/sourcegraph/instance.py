@@ -354,6 +354,7 @@ class _Connection(asyncio.Protocol):
     async def _answer(self, exchange: Exchange) -> None:
         with contextlib.suppress(ValueError):
             exchange.json = json.loads(exchange.body)
+        self.instance.note()
         try:
             said, ask = self.instance.decide(exchange)
             if isinstance(said, Reply):
