@@ -45,7 +45,7 @@ async def test_editors_are_answered_once_it_is_loaded(
     capabilities: dict[str, Any], tmp_path: Path
 ) -> None:
     async with OllamaServer("12", load_steps=STEPS) as server:
-        env = environment(tmp_path, server, firstEventTimeout=0.2, totalTimeout=0.3)
+        env = environment(tmp_path, server, firstEventTimeout=0.5, totalTimeout=1.0)
         with LspClient.start(COMMAND, env=env) as client:
             client.answers["window/workDoneProgress/create"] = None
             await asyncio.to_thread(client.initialize, capabilities)
