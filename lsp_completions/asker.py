@@ -168,13 +168,17 @@ class Asker:
                 await request.elsewhere.decided(self._excerpt_query(place))
             # Who said no lately is not asked again at every key.
             rest = await back_off.rest(provider.host, by_hand=request.by_hand)
+            permission = request.permission
+            if permission and permission.why_kept_back(provider) is SkipReason.UNDECIDED:
+                # Rules are new, and the disk has to be looked at by them.
+                await permission.decided(provider)
         if rest is not None:
             return Skipped(reason=SkipReason.BACKING_OFF, detail=rest)
         if request.current() is None:
             return Skipped(reason=SkipReason.MOVED_ON)
         # The rules may have changed while something was waited for.
-        if request.permission is not None:
-            kept_back = request.permission.why_kept_back(provider)
+        if permission is not None:
+            kept_back = permission.why_kept_back(provider)
             return None if kept_back is None else Skipped(reason=kept_back)
         return None
 

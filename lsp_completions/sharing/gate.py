@@ -42,7 +42,7 @@ class Rules:
     exclude: Patterns | None
     """`None` when nothing is excluded."""
     named: tuple[str, ...]
-    """The files and folders that are excluded, or not, by their whole paths."""
+    """The files and folders that patterns name, or the folders that they begin with."""
     exclude_is_unreadable: bool
     repository: str | None
     """What the user calls the repository; it never makes up for the name of one."""
@@ -353,17 +353,16 @@ def rules_of(settings: Settings) -> Rules:
 
 
 def _place_named(pattern: str) -> str | None:
-    """The file or folder that a pattern with a whole path begins with; `None` where it has none."""
+    """The file or folder that a pattern begins with, as far as it is literal; `None` for none."""
     body = pattern.removeprefix("!")
-    if re.match(r"[A-Za-z]:\\", body):
+    if re.match(r"[A-Za-z]:\\|\\\\\w", body):
         body = body.replace("\\", "/")
-    if not re.match(r"/|[A-Za-z]:/", body):
-        return None
+    # As in a `.gitignore` a space at the end counts only after a backslash.
+    body = re.sub(r"(?<!\\) +$", "", body)
     literal = re.match(r"(?:[^\\*?\[]|\\.)*", body)
     assert literal is not None
     path = literal[0] if literal[0] == body else literal[0].rpartition("/")[0]
-    path = re.sub(r"\\(.)", r"\1", path).rstrip("/ ")
-    return path if "/" in path else None
+    return re.sub(r"\\(.)", r"\1", path).rstrip("/") or None
 
 
 def _at_home(pattern: str) -> str:

@@ -4,6 +4,7 @@ All of this waits for the disk, which may be a slow one far away, and so belongs
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,10 @@ class Places:
     def look(self, uri: str, roots: Sequence[str], named: Sequence[str] = ()) -> Place:
         """What the disk says about a document in a workspace. Waits for the disk.
 
-        `named` are files and folders that rules name by their whole paths.
+        `named` are files and folders that rules name, by whole paths or from a workspace folder.
         """
         real_uri = behind_links(uri)
-        other_uris = tuple(_below(named, real_uri))
+        other_uris = tuple(_distinct(_below(_paths(named, roots), real_uri)))
         around = tuple(_distinct([*roots, *map(behind_links, roots)]))
         if scheme_of(uri) not in WITH_A_FILE:
             return Place(real_uri=real_uri, other_uris=other_uris, roots=around)
@@ -83,11 +84,26 @@ def behind_links(uri: str) -> str:
     return uri_of_path(path)
 
 
-def _below(named: Iterable[str], real_uri: str) -> Iterator[str]:
+def _paths(named: Iterable[str], roots: Sequence[str]) -> Iterator[str]:
+    """Where these places may be; a `/` in front is the top of the disk or of a workspace folder."""
+    folders = [local_path(root).rstrip("/") for root in roots if scheme_of(root) in ON_DISK]
+    for path in named:
+        if _WHOLE.match(path):
+            yield path
+        if not _OF_A_DISK.match(path):
+            for folder in folders:
+                yield f"{folder}/{path.lstrip('/')}"
+
+
+_WHOLE = re.compile(r"/|[A-Za-z]:/")
+_OF_A_DISK = re.compile(r"//|[A-Za-z]:/")
+
+
+def _below(paths: Iterable[str], real_uri: str) -> Iterator[str]:
     """The document as it is called below each of these places that is a link, or within one."""
     if scheme_of(real_uri) not in ON_DISK:
         return
-    for path in named:
+    for path in paths:
         try:
             real = os.path.realpath(path)
             rest = Path(local_path(real_uri)).relative_to(real)

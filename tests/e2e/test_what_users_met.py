@@ -381,7 +381,15 @@ def test_a_name_like_those_is_none(keeper: Editor, name: str) -> None:
 @pytest.mark.parametrize("root", ["real", "w"])
 @pytest.mark.parametrize(
     "pattern",
-    ["**/secret/**", "{real}/secret", "{w}/secret", "{w}/sec*", "{w}/secret/a.py", "secret/"],
+    [
+        "**/secret/**",
+        "{real}/secret",
+        "{w}/secret",
+        "{w}/sec*",
+        "{w}/secret/a.py",
+        "secret/",
+        "passage/",
+    ],
 )
 def test_excluded_whatever_its_folder_is_called(tmp_path: Path, root: str, pattern: str) -> None:
     """The workspace may be a link, and so may the file; a path may be written in odd ways."""

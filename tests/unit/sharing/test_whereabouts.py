@@ -135,6 +135,18 @@ def test_a_document_is_also_where_a_link_to_its_folder_is(tmp_path: Path) -> Non
     ]
     uri = (real / "b" / "a.py").as_uri()
     place = Places().look(uri, [], [str(path) for path in named])
-    below = [link / "b" / "a.py", link / "b" / "a.py", tmp_path / "file.py"]
+    below = [link / "b" / "a.py", tmp_path / "file.py"]
     assert place.other_uris == tuple(path.as_uri() for path in below)
     assert Places().look("untitled:a.py", [], ["/"]).other_uris == ()
+
+
+@pytest.mark.parametrize("named", ["link", "/link", "link/b", "/link/b/a.py"])
+def test_a_document_is_also_where_a_link_in_the_workspace_is(tmp_path: Path, named: str) -> None:
+    real, root = tmp_path / "real", tmp_path / "w"
+    (real / "b").mkdir(parents=True)
+    root.mkdir()
+    (root / "link").symlink_to(real)
+    roots = [root.as_uri(), (tmp_path / "other").as_uri(), "vscode-remote://host/w"]
+    place = Places().look((real / "b" / "a.py").as_uri(), roots, [named])
+    assert place.other_uris == ((root / "link" / "b" / "a.py").as_uri(),)
+    assert Places().look((tmp_path / "a.py").as_uri(), roots, [named]).other_uris == ()
