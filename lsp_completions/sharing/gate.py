@@ -160,6 +160,8 @@ class Gate:
                 looked.old_at = 0.0
                 # What is being looked at was asked about the folders as they were.
                 looked.task = None
+                # Whoever takes code from it does not have it looked at again so soon.
+                self._look(looked)
         self._tell()
 
     def judge(self, uri: str) -> None:
