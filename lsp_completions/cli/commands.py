@@ -16,6 +16,8 @@ from lsp_completions.cli.saying import say
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.settings import Api
 
+LONGEST_LOG = 1_000_000  # lines; a log has fewer by far
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -213,7 +215,14 @@ def why(place: str | None, everything: bool, as_json: bool) -> int:
 
 @group.command()
 @click.option("-f", "--follow", is_flag=True, help="Go on, with the logs of all servers.")
-@click.option("-n", "--lines", default=40, show_default=True, help="How many lines to begin with.")
+@click.option(
+    "-n",
+    "--lines",
+    type=click.IntRange(0, LONGEST_LOG),
+    default=40,
+    show_default=True,
+    help="How many lines to begin with.",
+)
 def log(follow: bool, lines: int) -> int:
     """Show what the servers wrote down.
 

@@ -65,6 +65,8 @@ def test_the_table_names_all_commands_and_their_help_tells_it() -> None:
         ("why app.py:1:1 --all", USAGE),
         ("log", NOTHING),
         ("log -n many", USAGE),
+        ("log -n -1", USAGE),
+        ("log --lines 99999999999999999999", USAGE),
         ("report more", USAGE),
         ("paths", GOOD),
         ("clean", GOOD),
