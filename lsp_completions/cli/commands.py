@@ -1,5 +1,6 @@
 """The grammar of the command line: its commands, their options, and what a newcomer is told."""
 
+import errno
 import io
 import sys
 import traceback
@@ -16,6 +17,8 @@ from lsp_completions.cli.saying import say
 from lsp_completions.errors import CompletionsError, InvalidParams
 from lsp_completions.settings import Api
 
+# A disk that is full, or as full as this user may make it, be it with what a command prints.
+_NO_ROOM = (errno.ENOSPC, getattr(errno, "EDQUOT", None))
 LONGEST_LOG = 1_000_000  # lines; a log has fewer by far
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -38,6 +41,9 @@ def run(arguments: list[str]) -> int:
         say(f"Error: {error}")
         return Exit.USAGE if isinstance(error, InvalidParams) else Exit.BACKEND
     except Exception as error:  # noqa: BLE001 - a person is to be told, not shown a traceback
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            say(f"Error: Nothing more can be written: {error.strerror}.")
+            return Exit.BACKEND
         say(f"Error: {_mistake(error)}")
         return Exit.MISTAKE
     return code if isinstance(code, int) else Exit.GOOD

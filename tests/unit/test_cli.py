@@ -1,5 +1,6 @@
 """The command line: its grammar, the places it reads, the picture it draws."""
 
+import errno
 import io
 import os
 import subprocess
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from lsp_completions import __version__
 from lsp_completions.cli import as_editors_start_it, commands, main
+from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.screen import DIM, Screen, can_draw, laid_out
 from lsp_completions.cli.words import wrapped
 from lsp_completions.errors import InvalidParams, LocalModelFailed
@@ -135,6 +137,20 @@ def test_wrong_use(arguments: list[str], sentence: str, capsys: pytest.CaptureFi
     said = capsys.readouterr()
     assert said.out == ""
     assert sentence in said.err
+
+
+@pytest.mark.parametrize("name", [each for each in ("ENOSPC", "EDQUOT") if hasattr(errno, each)])
+def test_a_full_disk_is_no_mistake_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    number = getattr(errno, name)
+
+    def prints(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("lsp_completions.cli.complete.complete", prints)
+    assert main(["complete", "a.py:1:1"]) == Exit.BACKEND
+    assert os.strerror(number) in capsys.readouterr().err
 
 
 def test_a_mistake_of_ours_is_told_without_what_it_is_about(
