@@ -1,8 +1,10 @@
 """Serves the page on a port that the system chooses, until Ctrl-C."""
 
 import secrets
+import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
@@ -31,4 +33,30 @@ def serve(sources: Sources, *, tell: Callable[[str], None]) -> None:
         )
         listening.listen()
         tell(f"http://{LOOPBACK}:{port}/{key}/")
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends in order as well when its terminal is closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """See `uvicorn.Server`, which knows SIGINT and SIGTERM.
+
+        A handler that raises will not do: what it interrupts may be a callback, whose exceptions
+        nobody sees.
+        """
+        with super().capture_signals(), self._capturing(getattr(signal, "SIGHUP", None)):
+            yield
+
+    @contextmanager
+    def _capturing(self, number: int | None) -> Iterator[None]:
+        # Whoever is started with `nohup` stays.
+        if number is None or signal.getsignal(number) is signal.SIG_IGN:
+            yield
+            return
+        before = signal.signal(number, self.handle_exit)
+        try:
+            yield
+        finally:
+            signal.signal(number, before)
