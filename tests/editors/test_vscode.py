@@ -144,6 +144,21 @@ def test_two_windows_have_a_server_each(place: Place, tmp_path: Path) -> None:
             each.close()
 
 
+def test_who_types_while_the_server_starts_anew_is_told_nothing(
+    place: Place, tmp_path: Path
+) -> None:
+    window, instance = place.window()
+    instance.script = Answer("")
+    window.open(written(tmp_path / "work" / "anew" / "work.py", ""), 0, 0)
+    for _ in range(3):
+        with window.restarting():
+            window.run("LSP Completions: Restart the Server")
+            # From before the old one has left until after the new one is there.
+            window.page.type("a = 1 + " * 12, pace=0.02)
+    assert window.told() == []
+    window.close()
+
+
 def test_who_sees_nothing_is_told_why(place: Place, tmp_path: Path) -> None:
     window, _ = place.window()
     window.open(written(tmp_path / "work" / "why" / "letter.txt", "a letter\n"), 0, 3)

@@ -12,6 +12,7 @@ import {
   LanguageClient,
   type LanguageClientOptions,
   type MessageType,
+  RevealOutputChannelOn,
   State,
   type StaticFeature,
 } from "vscode-languageclient/node";
@@ -157,6 +158,9 @@ export class Server implements vscode.Disposable {
       synchronize: { configurationSection: SECTION },
       initializationOptions: { commandSuffix: this.suffix },
       outputChannel: this.log.channel,
+      // What a person has to know is told below. The client's own errors belong in the log: a key
+      // pressed while the server leaves would be one.
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
       stdioOptions: {
         stdout: () => undefined,
         stderr: (input) => input.setEncoding("utf8").on("data", (chunk: string) => this.log.read(chunk)),
