@@ -449,6 +449,11 @@ class Window:
             "the cursor there",
             f"document.querySelector('.statusbar')?.innerText.includes('Ln {line + 1}, Col ')",
         )
+        # VS Code puts off what asks for ghost text until the window has nothing else to do, and
+        # those who type sooner get none: these wait behind it in the same queue.
+        self.page.evaluate("window.rests = false")
+        self.page.evaluate("requestIdleCallback(() => { window.rests = true; })")
+        self.page.wait_for("the window to rest", "window.rests", patience=PATIENCE)
 
     def type(self, text: str) -> None:
         self.page.type(text, pace=HUMAN)
