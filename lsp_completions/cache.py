@@ -7,6 +7,7 @@ it is found by the text around its place, and no request is made.
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cache, partial
 
@@ -27,6 +28,7 @@ from lsp_completions.pipeline.document import Document
 from lsp_completions.pipeline.edit import Edit, edit_for
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.pipeline.stream import CUT_OFF, Candidate, Chunk, Collector
+from lsp_completions.pipeline.syntax import get_ready
 from lsp_completions.pipeline.trigger import Mode
 from lsp_completions.pipeline.wrapping import is_fence
 from lsp_completions.providers.base import Provider
@@ -40,6 +42,9 @@ MOST_DROPPED = 40
 
 # Seconds between keys: who waits longer for a block lets it come whole.
 IN_FULL_SWING = 0.3
+
+# Seconds after which a request is on its way, and no model has said a word.
+REQUEST_IS_OUT = 0.01
 
 
 class Diverged(Exception):
@@ -405,7 +410,7 @@ async def known(
 async def _known(
     piece: Piece, typed: str, enough_at: float | None, ends: float | None
 ) -> Suggestion:
-    with piece.generation.reading():
+    with piece.generation.reading(), _getting_ready(piece):
         while piece.suggestion is None:
             look(piece)
             if piece.suggestion is not None:
@@ -431,6 +436,19 @@ async def _known(
     if not piece.may_go_on(typed):
         raise Diverged
     return piece.suggestion
+
+
+@contextmanager
+def _getting_ready(piece: Piece) -> Iterator[None]:
+    """What an answer would wait for is done while the model is silent, once it has been asked."""
+    if piece.said or piece.mode is Mode.LINE:
+        yield
+        return
+    soon = asyncio.get_running_loop().call_later(REQUEST_IS_OUT, get_ready, piece.context)
+    try:
+        yield
+    finally:
+        soon.cancel()
 
 
 def look(piece: Piece) -> None:

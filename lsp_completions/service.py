@@ -29,7 +29,7 @@ from lsp_completions.pipeline.grammar import tree_of
 from lsp_completions.pipeline.masking import without_secrets
 from lsp_completions.pipeline.outcome import Outcome, Skipped, SkipReason
 from lsp_completions.pipeline.positions import PositionEncoding
-from lsp_completions.pipeline.syntax import is_unfinished, kind_at
+from lsp_completions.pipeline.syntax import head_of, is_unfinished, kind_at
 from lsp_completions.pipeline.uris import display_path, document_key, every_path, scheme_of
 from lsp_completions.providers.base import Event, HttpRequest, Provider
 from lsp_completions.providers.sourcegraph import Sourcegraph
@@ -50,7 +50,15 @@ SMALL_MODEL = (
 )
 
 # Of functions whose arguments or results hold texts, be they of documents that are closed.
-CACHES = (tree_of, is_unfinished, kind_at, without_secrets, stack_before_line, statement_width)
+CACHES = (
+    tree_of,
+    head_of,
+    is_unfinished,
+    kind_at,
+    without_secrets,
+    stack_before_line,
+    statement_width,
+)
 
 
 class Service:

@@ -5,13 +5,14 @@ Then the rules of brackets and indentation decide.
 """
 
 import re
+from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lsp_completions.pipeline.balance import stack_before_line
 from lsp_completions.pipeline.brackets import PARTNER, scan
-from lsp_completions.pipeline.context import CursorContext
+from lsp_completions.pipeline.context import CursorContext, from_line_start, to_line_end
 from lsp_completions.pipeline.grammar import faults_of, nodes_at, tree_of
 from lsp_completions.pipeline.surroundings import lines_below, width_of
 
@@ -38,7 +39,7 @@ def misfit(text: str, replaced: int, context: CursorContext) -> int:
     """
     if context.grammar is None:
         return 0
-    head = _head_of(context) + context.prefix[: len(context.prefix) - len(context.line_prefix)]
+    head = head_of(context) + context.prefix[: len(context.prefix) - len(context.line_prefix)]
     line = context.line_prefix + text + context.line_suffix[replaced:]
     below = context.suffix[len(context.line_suffix) :]
     wholes = [head + line + below]
@@ -50,6 +51,16 @@ def misfit(text: str, replaced: int, context: CursorContext) -> int:
     # What is wrong elsewhere may be so because the windows cut it.
     start, end = len(head), len(head) + len(line)
     return min([MOST_FAULTS, *(faults_of(tree, start, end) for tree in trees)])
+
+
+def get_ready(context: CursorContext) -> None:
+    """Do what does not depend on the text to come, while a model is silent: half of all there is.
+
+    It is remembered for a few contexts; without it the first line of an answer waits for it.
+    """
+    if context.grammar is not None and not context.line_suffix.strip():
+        head_of(_nearest(context))
+        stack_before_line(context)
 
 
 @lru_cache(maxsize=32)
@@ -65,19 +76,20 @@ def is_unfinished(text: str, context: CursorContext) -> bool:
     above = stack_before_line(context)
     if scan(context.line_prefix, language, above).in_words:
         return False
-    head = _head_of(context) + context.prefix
+    nearest = _nearest(context)
+    head = head_of(nearest) + nearest.prefix
     whole = head + text
     lines = (context.line_prefix + text).split("\n")
     width = min(width_of(line, context) for line in lines if line.strip())
     below = lines_below(context)
     if below and width_of(below[0], context) > width:
-        whole += context.suffix
+        whole += nearest.suffix
     elif not any(mark.isalpha() for mark in language.block_end):
         # What follows is a statement of its own, not what this one wants.
         open_here = scan(context.line_prefix + text, language, above).stack
         whole += "\n" + "".join(PARTNER.get(mark, "") for mark in reversed(open_here)) + "\n"
     elif below:
-        whole += "\n;" + context.suffix
+        whole += "\n;" + nearest.suffix
     else:
         return False  # Words that are missing at the end of a document cannot be made up.
     if (tree := tree_of(whole, grammar)) is None:
@@ -87,12 +99,28 @@ def is_unfinished(text: str, context: CursorContext) -> bool:
     return 0 < faults_of(tree, start, end) < MOST_FAULTS
 
 
+def _nearest(context: CursorContext) -> CursorContext:
+    """As much of the windows as says whether a statement is at its end: parsing takes its time."""
+    if len(context.prefix) <= _NEAR_BEFORE and len(context.suffix) <= _NEAR_AFTER:
+        return context
+    prefix, suffix = context.prefix, context.suffix
+    is_cut = len(prefix) > _NEAR_BEFORE
+    return replace(
+        context,
+        prefix=from_line_start(prefix[-_NEAR_BEFORE:], _NEAR_BEFORE) if is_cut else prefix,
+        suffix=to_line_end(suffix[:_NEAR_AFTER], _NEAR_AFTER)
+        if len(suffix) > _NEAR_AFTER
+        else suffix,
+        starts_at_top=context.starts_at_top and not is_cut,
+    )
+
+
 @lru_cache(maxsize=8)
 def kind_at(context: CursorContext) -> Kind | None:
     """What the cursor stands in; `None` where the grammar does not tell."""
     if (grammar := context.grammar) is None or context.language.id not in _TELLS_BETTER:
         return None
-    text = _head_of(context) + context.prefix
+    text = head_of(context) + context.prefix
     if (tree := tree_of(text, grammar)) is None:
         return None
     end = len(text)
@@ -120,7 +148,8 @@ def _ends_in_comment(tree: "Tree", end: int) -> bool:
     return any(_is_comment(node) for node in nodes_at(tree, max(end - 1, 0), end))
 
 
-def _head_of(context: CursorContext) -> str:
+@lru_cache(maxsize=8)
+def head_of(context: CursorContext) -> str:
     """What to put before the window so that it makes sense, where it begins inside something."""
     text, grammar = context.prefix, context.grammar
     if context.starts_at_top or grammar is None:
@@ -174,6 +203,7 @@ def _is_string(node: "Node") -> bool:
 # Where it knows strings and comments that a scanner does not: code in strings and words in markup,
 # strings that begin above the window. Elsewhere the scanner was right as often, or more often.
 _TELLS_BETTER = frozenset("python shellscript html javascriptreact typescriptreact".split())
+_NEAR_BEFORE, _NEAR_AFTER = 1500, 700  # characters; the whole windows tell no more
 _TOO_MANY_FAULTS = 8  # more than an unfinished line makes
 _COMMENT_ENDS = ("*/", "-->", "]]", "--}}", "\n")
 _STRING = re.compile(r"string|char_literal|character_literal|rune_literal|heredoc|regex|quoted")

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 # Nothing waits for its menu, and until it is answered it asks for no other, whatever is typed.
 ASKS_FOR_ONE_MENU_AT_A_TIME = ("helix",)
 
+ANSWER_IS_OUT = 0.002  # seconds
+
 PROVIDER_ANSWERED = (SkipReason.EMPTY, SkipReason.NOTHING_NEW, SkipReason.NOT_ATTRIBUTED)
 
 Work = Callable[[], Coroutine[None, None, tuple[Outcome, int]]]
@@ -134,9 +136,8 @@ class Requests:
             self._telling.status.changed()
             entry = self._journal.add(asked, trail, result)
             self._disclosure.note(entry.number, trail, result)
-            # After the answer, which goes out before the loop looks at what is due: the thread that
-            # writes the log wakes up and wants the interpreter.
-            asyncio.get_running_loop().call_later(0, _log_outcome, entry)
+            # After the answer: the thread that writes it waits for the interpreter.
+            asyncio.get_running_loop().call_later(ANSWER_IS_OUT, _log_outcome, entry)
             return result, entry.number
 
         return work

@@ -12,6 +12,7 @@ from tests.benchmarks.servers import Server, notification
 from tests.support.sourcegraph import Answer, Exchange, Gate, StandIn
 
 SUGGESTION = "alue_of_the_result + 1"
+THOUGHT = 0.03  # seconds before the first event; the fastest instances take twice as long
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ HANG_UP = Measure(
     "$/cancelRequest and a key undone written to connection closed",
     and_worst=True,
 )
+
+
+def answer_after(thought: float) -> Measure:
+    return replace(ANSWER, size=f"{thought * 1000:.0f} ms after the request")
 
 
 def change(text: "Text") -> Measure:
@@ -175,17 +180,24 @@ async def complete(
 
 
 async def complete_early(
-    server: Server, text: Text, instance: StandIn, samples: Samples, *, times: int
+    server: Server, text: Text, instance: StandIn, samples: Samples, *, times: int, thought: float
 ) -> None:
-    """From the first whole line to the answer, while the model writes on."""
+    """From the first whole line to the answer, while the model writes on.
+
+    `thought` is how many seconds pass before the first event. Without any the line comes while the
+    server still has to do with the request.
+    """
     for _ in range(times):
-        gate = Gate()
-        instance.script = Answer(f"{SUGGESTION}\n", gate, "    return 1")
+        thinking, writing = Gate(), Gate()
+        instance.script = Answer(thinking, f"{SUGGESTION}\n", writing, "    return 1")
         exchange, _, answer = await _asked(server, text, instance)
+        if thought:
+            await asyncio.sleep(thought)
+        thinking.open()
         answered = await server.wait(answer)
         _check(answered.message)
-        samples.wall[ANSWER].append(answered.at - exchange.sent_at[0])
-        gate.open()
+        samples.wall[answer_after(thought)].append(answered.at - exchange.sent_at[0])
+        writing.open()
         await instance.until(lambda: not instance.streaming)
 
 

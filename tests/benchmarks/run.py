@@ -149,7 +149,7 @@ class Bench:
 
     @staticmethod
     def steps(plan: Plan) -> int:
-        return len(plan.sizes) + 1 + 6
+        return len(plan.sizes) + 1 + 7
 
     async def take(self, step: int, samples: Samples) -> None:
         """One step of a round."""
@@ -174,11 +174,14 @@ class Bench:
                 if self.kind is PYGLS:
                     times = 1
                 await measures.complete(server, line, instance, samples, times=times)
-            case 3:
-                await measures.complete_early(server, large, instance, samples, times=times)
-            case 4:
-                await measures.complete_late(server, large, instance, samples, times=times)
+            case 3 | 4 as turn:
+                thought = measures.THOUGHT if turn == 3 else 0.0
+                await measures.complete_early(
+                    server, large, instance, samples, times=times, thought=thought
+                )
             case 5:
+                await measures.complete_late(server, large, instance, samples, times=times)
+            case 6:
                 await measures.cancel(server, large, instance, samples, times=times)
         self.asked += times
 

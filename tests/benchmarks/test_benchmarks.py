@@ -46,7 +46,11 @@ def test_a_request_leaves_as_soon_from_a_large_file(report: Report, size: str) -
     assert large < 3 * small + A_TURN
 
 
-@pytest.mark.parametrize("measure", [measures.ANSWER, measures.CANCEL], ids=lambda row: row.title)
+@pytest.mark.parametrize(
+    "measure",
+    [measures.answer_after(0), measures.answer_after(measures.THOUGHT), measures.CANCEL],
+    ids=lambda row: f"{row.title} {row.size}",
+)
 def test_answers_come_while_the_stream_is_open(report: Report, measure: Measure) -> None:
     """One that waits for the end of the stream would never come, and hold the run up."""
     assert len(report.samples[OURS].wall[measure]) == report.rounds_kept * QUICK.times

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec
 
 import pytest
 
+from lsp_completions import cache
 from lsp_completions.asker import ENOUGH_AFTER
 from lsp_completions.cache import Place
 from lsp_completions.errors import RateLimited
@@ -327,3 +328,24 @@ async def test_what_was_shown_for_want_of_time_stays_as_it_was_when_the_rest_com
     assert isinstance(after, Suggested)
     assert after.edits[0].new_text.startswith(before.edits[0].new_text[1:])
     assert len(desk.streams) == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "ready"),
+    [
+        pytest.param([], ["x = "], id="while the model is silent"),
+        pytest.param(["1\n"], [], id="not once it has spoken"),
+    ],
+)
+async def test_what_an_answer_waits_for_is_done(
+    monkeypatch: pytest.MonkeyPatch, says: list[str], ready: list[str]
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(cache, "get_ready", lambda context: seen.append(context.line_prefix))
+    desk = Desk("x = <cursor>\n")
+    asked = desk.asks()
+    (await desk.stream()).says(*says)
+    await asyncio.sleep(5 * cache.REQUEST_IS_OUT)
+    assert seen == ready
+    desk.streams[0].ends()
+    await asked

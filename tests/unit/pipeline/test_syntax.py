@@ -1,5 +1,6 @@
 """What a grammar makes of the text around the cursor."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from lsp_completions.pipeline.asking import why_not_ask
 from lsp_completions.pipeline.edit import edit_for
+from lsp_completions.pipeline.grammar import Grammar, tree_of
 from lsp_completions.pipeline.outcome import SkipReason
-from lsp_completions.pipeline.syntax import Kind, kind_at, misfit
+from lsp_completions.pipeline.syntax import Kind, get_ready, is_unfinished, kind_at, misfit
 from tests.support.cursor import apply, context_of, cursor
-from tests.support.grammars import BOTH, NEEDED
+from tests.support.grammars import BOTH, NEEDED, grammar_of
 from tests.support.pipeline import accepted, suggested
 
 ABOVE = "".join(f"name_{n} = {n}\n" for n in range(400))  # more than the window holds
@@ -241,3 +243,29 @@ def test_any_text_is_answered(before: str, text: str, after: str, language: str)
     edit = edit_for(text, context)
     assert edit is None or edit.start == context.offset
     assert suggested(context, text) == suggested(context, text, piecewise=True)
+
+
+@NEEDED
+@pytest.mark.parametrize("above", ["", ABOVE], ids=["a short text", "windows that are full"])
+def test_the_first_line_waits_for_one_look_at_what_is_near(above: str) -> None:
+    looked_at: list[int] = []
+
+    class Counting:
+        def __init__(self) -> None:
+            self._parser = grammar_of("python").make_parser()
+
+        def parse(self, read: Callable[[int, object], bytes], **more: object) -> object:
+            looked_at.append(len(read(0, None)))
+            return self._parser.parse(read, **more)  # type: ignore[call-overload]
+
+    counting = Grammar(name="python", make_parser=Counting)  # type: ignore[arg-type]
+    drawn = f"{above}def f(a):\n    b = <cursor>\n    return b\n{ABOVE}"
+    context = replace(context_of(drawn), grammar=counting)
+    tree_of.cache_clear()
+    get_ready(context)
+    assert len(looked_at) == bool(above)
+    looked_at.clear()
+    assert not is_unfinished("a + 1", context)
+    assert is_unfinished("a +", context)
+    assert len(looked_at) == 2
+    assert max(looked_at) < 2500
