@@ -19,8 +19,9 @@ from lsp_completions.errors import ConfigurationError, NoCredential, SwitchedOff
 from lsp_completions.local_model import files as model_files
 from lsp_completions.local_model.client import LocalModel
 from lsp_completions.providers.base import Provider
-from lsp_completions.providers.choice import half_set_up, provider_for
+from lsp_completions.providers.choice import provider_for
 from lsp_completions.providers.local import Local
+from lsp_completions.providers.requirements import half_set_up
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.providers.sourcegraph_site import (
     Site,

@@ -4,9 +4,10 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cache
 from typing import Any, cast
 
 from lsp_completions.kinds import (
@@ -507,7 +508,7 @@ class Settings:
 
     def value_of(self, key: str) -> object:
         """The value of the setting `key`, as the user writes it."""
-        return getattr(self, dict(_knobs())[key].name)
+        return getattr(self, _knobs()[key].name)
 
     def source_of(self, key: str) -> str | None:
         """Where the value of the setting `key` came from; `None` when it is the default."""
@@ -521,7 +522,7 @@ def resolve(layers: Iterable[tuple[object, object]]) -> tuple[Settings, tuple[Pr
 
     `null`, and a blank text where a text is wanted, leave what earlier layers say in force.
     """
-    knobs = dict(_knobs())
+    knobs = _knobs()
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     problems: list[Problem] = []
@@ -565,7 +566,7 @@ def _joined(later: tuple[Any, ...], earlier: tuple[Any, ...]) -> tuple[Any, ...]
 
 def keys() -> list[str]:
     """The names of all settings, as the user writes them."""
-    return [key for key, _ in _knobs()]
+    return list(_knobs())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -589,7 +590,7 @@ def knobs() -> list[Knob]:
             default=knob.default,
             guarded=knob.metadata["guarded"],
         )
-        for key, knob in _knobs()
+        for key, knob in _knobs().items()
     ]
 
 
@@ -600,13 +601,16 @@ def is_known(key: object) -> bool:
 
 def guarded(key: str) -> bool:
     """Whether what an opened project says of the setting `key` does not count as it is."""
-    return bool(dict(_knobs())[key].metadata["guarded"])
+    return bool(_knobs()[key].metadata["guarded"])
 
 
-def _knobs() -> Iterator[tuple[str, Field[Any]]]:
-    for knob in fields(Settings):
-        if "kind" in knob.metadata:
-            yield re.sub(r"_([a-z])", lambda match: match[1].upper(), knob.name), knob
+@cache
+def _knobs() -> Mapping[str, Field[Any]]:
+    return {
+        re.sub(r"_([a-z])", lambda match: match[1].upper(), knob.name): knob
+        for knob in fields(Settings)
+        if "kind" in knob.metadata
+    }
 
 
 def _kind(knob: Field[Any]) -> Kind[object]:

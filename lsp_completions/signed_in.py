@@ -1,7 +1,11 @@
 """Whether somebody is signed in, in the words of Copilot's server, for clients made for it."""
 
-from lsp_completions.credentials.credential import CredentialOrigin
+from typing import TYPE_CHECKING
+
 from lsp_completions.errors import CompletionsError, ConfigurationError, NotAuthorized
+
+if TYPE_CHECKING:
+    from lsp_completions.credentials.credential import CredentialOrigin
 
 LOG_IN = "Run `lsp-completions login` in a terminal; running editors notice it."
 LOG_OUT = (
@@ -17,7 +21,7 @@ CHANGED = "didChangeStatus"
 
 
 def checked(
-    problem: CompletionsError | None, origin: CredentialOrigin | None, provider: str
+    problem: CompletionsError | None, origin: "CredentialOrigin | None", provider: str
 ) -> dict[str, str]:
     """What `checkStatus` answers. `problem` is what keeps the provider from answering.
 
@@ -31,7 +35,7 @@ def checked(
 
 
 def signed_in(
-    problem: CompletionsError | None, origin: CredentialOrigin | None, provider: str
+    problem: CompletionsError | None, origin: "CredentialOrigin | None", provider: str
 ) -> dict[str, str]:
     """What `signIn` answers where that is done. Raises what tells how it is done here."""
     status = checked(problem, origin, provider)

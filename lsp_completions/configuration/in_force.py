@@ -14,7 +14,7 @@ from lsp_completions.configuration.addresses import is_same, origin_of
 from lsp_completions.configuration.pairs import Place, address_of, places_of, with_credentials
 from lsp_completions.configuration.sources import Kind, Layer, Locks, Source
 from lsp_completions.errors import ConfigurationError
-from lsp_completions.providers.choice import provider_for
+from lsp_completions.providers.requirements import api_for
 from lsp_completions.settings import (
     Api,
     Context,
@@ -285,7 +285,7 @@ def _missing(settings: Settings) -> str | None:
     if settings.provider is Api.LOCAL:
         return None
     try:
-        provider_for(settings, local_available=False)
+        api_for(settings, local_available=False)
     except ConfigurationError as error:
         return str(error)
     return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from lsp_completions.configuration.addresses import is_same, origin_of
 from lsp_completions.configuration.sources import Layer
-from lsp_completions.providers.choice import LLAMA_CPP_URL, MISTRAL_URL, OLLAMA_URL
+from lsp_completions.providers.requirements import LLAMA_CPP_URL, MISTRAL_URL, OLLAMA_URL
 from lsp_completions.secret import LoginToken
 from lsp_completions.settings import Api, Problem, Settings, resolve
 

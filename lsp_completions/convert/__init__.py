@@ -2,11 +2,10 @@
 
 reading  what the editor sends -> our values, whatever its age and habits
 client   what the editor says of itself
-items    edits -> items shaped for the editor that asked
+items    edits -> items shaped for the editor that asked; imported by itself, as it comes last
 """
 
 from lsp_completions.convert.client import Client, read_client
-from lsp_completions.convert.items import inline_items, menu_items
 from lsp_completions.convert.reading import (
     CommandCall,
     CompletionQuery,
@@ -35,8 +34,6 @@ __all__ = [
     "FoldersChange",
     "Report",
     "Selected",
-    "inline_items",
-    "menu_items",
     "read_change",
     "read_client",
     "read_close",

@@ -15,7 +15,7 @@ from lsp_completions.credentials.auth_command import LASTS, Credential, Run
 from lsp_completions.credentials.logins import Login
 from lsp_completions.errors import CompletionsError, NoCredential
 from lsp_completions.kinds import CommandLine
-from lsp_completions.providers.choice import has_authorization, token_for
+from lsp_completions.providers.requirements import has_authorization, token_for
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.secret import LoginToken
 from lsp_completions.settings import Settings

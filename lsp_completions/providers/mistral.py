@@ -11,6 +11,7 @@ from lsp_completions.pipeline.stream import Chunk
 from lsp_completions.providers.base import Event, HttpRequest
 from lsp_completions.providers.choices import chunk_of
 from lsp_completions.providers.own_server import OwnServer, continued
+from lsp_completions.providers.requirements import GET_MISTRAL_KEY
 
 USUAL_MODEL = "codestral-latest"
 
@@ -20,10 +21,7 @@ class Mistral(OwnServer):
     """Mistral's API, at its maker's or wherever else it is spoken."""
 
     ENDINGS: ClassVar[tuple[str, ...]] = ("/v1/fim/completions", "/fim/completions", "/v1")
-    GET_KEY: ClassVar[str] = (
-        "Put it into the setting `apiKey`; one for Codestral alone belongs with "
-        "`url` set to https://codestral.mistral.ai."
-    )
+    GET_KEY: ClassVar[str] = GET_MISTRAL_KEY
 
     @property
     def name(self) -> str:

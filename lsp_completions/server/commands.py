@@ -2,9 +2,9 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lsp_completions import convert
+from lsp_completions import convert, explanation
 from lsp_completions.acceptance import Acceptance
 from lsp_completions.configuration.following import Following
 from lsp_completions.convert import Client, CommandCall
@@ -13,30 +13,18 @@ from lsp_completions.journal import Journal
 from lsp_completions.messages import Messages
 from lsp_completions.pipeline.document import Position
 from lsp_completions.pipeline.uris import document_key
+from lsp_completions.server.offered import ACCEPTED, DISABLE, ENABLE, TOGGLE, WHY
+from lsp_completions.service import Service
 from lsp_completions.status import Status
 from lsp_completions.switches import Scope, Switch
 
-if TYPE_CHECKING:
-    from lsp_completions.service import Service
-
-WHY = "lspCompletions.why"
-ACCEPTED = "lspCompletions.didAcceptCompletion"
 # What clients written for Copilot's server report. Never offered: VS Code registers what is offered
 # for all its windows, and fails where another has it already.
 ACCEPTED_IN_COPILOT = "github.copilot.didAcceptCompletionItem"
-SWITCHES = {
-    "lspCompletions.enable": Switch.ON,
-    "lspCompletions.disable": Switch.OFF,
-    "lspCompletions.toggle": Switch.OTHER,
-}
+SWITCHES = {ENABLE: Switch.ON, DISABLE: Switch.OFF, TOGGLE: Switch.OTHER}
 
 # Where a command is executed, and nobody is told what came of it.
 SHOWS_NO_ANSWER = ("helix",)
-
-
-def offered(suffix: str) -> list[str]:
-    """The commands that are offered to the editor."""
-    return [name + suffix for name in (ACCEPTED, *SWITCHES, WHY)]
 
 
 class Commands:
@@ -44,7 +32,7 @@ class Commands:
 
     def __init__(
         self,
-        service: "Service",
+        service: Service,
         *,
         following: Following,
         acceptance: Acceptance,
@@ -96,8 +84,6 @@ class Commands:
 
     def _why(self, uri: str | None, position: Position | None) -> dict[str, Any]:
         """Why there is a suggestion or none: in a document's line, a document, or where we were."""
-        from lsp_completions import explanation
-
         entries = self._journal.entries()
         if uri is None:
             uri = self._status.uri or (entries[0].asked.uri if entries else None)

@@ -6,7 +6,6 @@ That is the editor, clients made for Copilot's server, and the user's other proc
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsp_completions import signed_in, status
 from lsp_completions.convert import Client
@@ -14,23 +13,21 @@ from lsp_completions.errors import CompletionsError
 from lsp_completions.journal import Entry
 from lsp_completions.messages import Messages
 from lsp_completions.pipeline.uris import local_path
-
-if TYPE_CHECKING:
-    from lsp_completions.service import Service
+from lsp_completions.service import Service
 
 
 class Telling:
     """Knows what went wrong last, and tells how things stand.
 
-    `service` and `client` are what they are by then, `notify` tells the editor, and `changed` is
+    `client` is the editor, as it is known by then, `notify` tells the editor, and `changed` is
     called when things stand otherwise.
     """
 
     def __init__(
         self,
         messages: Messages,
+        service: Service,
         *,
-        service: "Callable[[], Service]",
         client: Callable[[], Client],
         notify: Callable[[str, object], None],
         changed: Callable[[], None],
@@ -68,7 +65,7 @@ class Telling:
             return
         told = signed_in.status(
             self.trouble,
-            is_off=not self._service().switches.everything,
+            is_off=not self._service.switches.everything,
             busy=self.status.busy,
         )
         if told != self._told_copilot:
@@ -76,9 +73,9 @@ class Telling:
             self._notify(signed_in.CHANGED, told)
 
     def _facts(self, uri: str | None) -> status.Facts:
-        backend = self._service().backend
+        backend = self._service.backend
         return status.Facts(
-            why_not=self._service().why_not_in_general(uri),
+            why_not=self._service.why_not_in_general(uri),
             trouble=backend.problem or self.trouble,
             provider=backend.name,
             model=backend.model,

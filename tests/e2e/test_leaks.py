@@ -364,7 +364,7 @@ def test_nothing_is_written_when_nobody_can_be_reached(world: World, place: dict
 
 
 BROKEN = """
-import lsp_completions.asker as asker, lsp_completions.server as server
+import lsp_completions.asker as asker, lsp_completions.server.conversation as conversation
 import lsp_completions.service as service
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.cli import main
@@ -388,7 +388,7 @@ main([])
         "Sourcegraph.request",
         "Sourcegraph.chunk",
         "Sourcegraph.refusal",
-        "server.convert.inline_items",
+        "conversation.inline_items",
         "service.Service.request",
         "service.Service._open_stream",
         "service.Documents.change",

@@ -12,9 +12,9 @@ from tests.support.sourcegraph import TOKEN, Answer, running_stand_in
 # As long as a file is there, one of our functions raises.
 BROKEN = """
 import pathlib
-from lsp_completions import acceptance, asker, completer, neighbours, notices, server, service
-from lsp_completions import session
+from lsp_completions import acceptance, asker, completer, neighbours, notices, service, session
 from lsp_completions.providers.sourcegraph import Sourcegraph
+from lsp_completions.server import by_hand, conversation
 from lsp_completions.sharing.gate import Gate
 from lsp_completions.transport import Transport
 from lsp_completions.cli import main
@@ -37,17 +37,17 @@ STAGES = [
     "asker.context_at",
     "asker.first_known",
     "asker.without_secrets",
+    "by_hand.Typing.changed",
+    "conversation.inline_items",
+    "conversation.menu_items",
     "Gate.judge",
     "neighbours.Neighbours.changed",
     "neighbours.Neighbours.opened",
     "notices.Notices.worked",
-    "server.convert.inline_items",
-    "server.convert.menu_items",
     "service.Documents.change",
     "service.Service._open_stream",
     "service.Service.request",
     "service.Service.why_not",
-    "server.by_hand.Typing.changed",
     "Sourcegraph.chunk",
     "Sourcegraph.request",
     "Transport.events",

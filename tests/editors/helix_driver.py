@@ -22,7 +22,7 @@ from typing import Any
 
 from PIL import Image
 
-from lsp_completions.server import TRIGGER_CHARACTERS
+from lsp_completions.server.offered import TRIGGER_CHARACTERS
 from tests.editors.scenarios import SETTINGS, Desk, Editor, kept, squeezed
 from tests.support import picture, second_server
 from tests.support.at_work import HUMAN, command, wait_until_gone

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from lsp_completions.configuration.places import Places, Read
 from lsp_completions.configuration.sources import Kind, Layer, Source
 from lsp_completions.providers.base import Event, HttpRequest
-from lsp_completions.server import INLINE, MENU, CompletionServer
+from lsp_completions.server import CompletionServer
 from lsp_completions.server.by_hand import ByHand
-from lsp_completions.server.commands import ACCEPTED
+from lsp_completions.server.offered import ACCEPTED, INLINE, MENU
 from lsp_completions.transport import Timeouts, Transport
 from tests.evaluation.edits import Edit
 from tests.evaluation.keys import Key
@@ -184,7 +184,7 @@ class OurServer(Conversation):
         super().__init__(inline=inline)
         self._server = CompletionServer(_Asked(oracle))
         self._server.following.places = _OfNobody()
-        self._server.by_hand = ByHand(lambda: self._server.client, clock)
+        self._server.conversation.by_hand = ByHand(lambda: self._server.client, clock)
         self._server.protocol.send = self._take
 
     async def aclose(self) -> None:

@@ -9,15 +9,15 @@ URI = "file:///w/a.py"
 
 
 async def test_a_key_that_crosses_the_answer_tears_no_range() -> None:
-    server = CompletionServer()
+    conversation = CompletionServer().conversation
     asked = Document.open(URI, "python", 1, "x = \n")
 
     async def work() -> tuple[Outcome, int]:
-        server.did_open(Document.open(URI, "python", 2, "# one\nx = \n"))
+        conversation.did_open(Document.open(URI, "python", 2, "# one\nx = \n"))
         edit = Edit(start=4, end=4, new_text="call()")
         return Suggested(document=asked, edits=(edit,)), 1
 
-    answer = await server._inline_answer(work)
+    answer = await conversation._inline_answer(work)
     assert answer is not None
     (item,) = answer.items
     assert item.range is not None

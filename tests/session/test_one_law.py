@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol.converters import get_converter
 
-from lsp_completions.convert import inline_items, menu_items, read_client
+from lsp_completions.convert import read_client
+from lsp_completions.convert.items import inline_items, menu_items
 from lsp_completions.pipeline.brackets import scan
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.languages import language_of

@@ -463,6 +463,34 @@ def test_nothing_is_imported_in_vain(arguments: list[str], unwanted: str) -> Non
     assert ran.returncode == 0, ran.stderr
 
 
+def test_an_editor_waits_for_nothing_that_comes_later() -> None:
+    """`initialize` is answered without what requests for suggestions need."""
+    later = [
+        *("acceptance", "completer", "credentials.credential", "pipeline.edit"),
+        *("providers.sourcegraph", "server.conversation", "service", "transport"),
+    ]
+    code = (
+        "import json, sys\n"
+        "from lsp_completions.server import CompletionServer\n"
+        "server, sent = CompletionServer(), []\n"
+        "server.protocol.send = sent.append\n"
+        "asked = {'jsonrpc': '2.0', 'id': 1, 'method': 'initialize', 'params': {}}\n"
+        "server.protocol.receive([asked])\n"
+        "assert json.loads(sent[0])['result']['capabilities']['inlineCompletionProvider'] == {}\n"
+        f"found = [each for each in {later!r} if f'lsp_completions.{{each}}' in sys.modules]\n"
+        "sys.exit(' '.join(found) or 0)"
+    )
+    environment = {**os.environ, "SRC_ENDPOINT": "http://127.0.0.1:9", "SRC_ACCESS_TOKEN": "t"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
 # ---- lines
 
 ADDRESS = "https://sourcegraph.example.com/" + "a-path/" * 20

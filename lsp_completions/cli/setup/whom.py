@@ -16,10 +16,10 @@ from lsp_completions.diagnosis.asking import answer_to
 from lsp_completions.errors import CompletionsError
 from lsp_completions.local_model import files as model_files
 from lsp_completions.pipeline.chats import family_for
-from lsp_completions.providers.choice import LLAMA_CPP_URL, OLLAMA_URL, has_credential
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.model_lists import list_request, models_in
 from lsp_completions.providers.ollama import Ollama
+from lsp_completions.providers.requirements import LLAMA_CPP_URL, OLLAMA_URL, has_credential
 from lsp_completions.settings import Api, Settings
 from lsp_completions.transport import Transport
 from lsp_completions.visible import visible

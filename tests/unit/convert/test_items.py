@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from lsp_completions.convert import Client, inline_items, menu_items, read_client
+from lsp_completions.convert import Client, read_client
+from lsp_completions.convert.items import inline_items, menu_items
 from lsp_completions.pipeline.document import Document, Position
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.positions import PositionEncoding

@@ -5,12 +5,13 @@ import pytest
 
 from lsp_completions.errors import ConfigurationError
 from lsp_completions.providers.base import Provider
-from lsp_completions.providers.choice import half_set_up, provider_for
+from lsp_completions.providers.choice import provider_for
 from lsp_completions.providers.llama_cpp import LlamaCpp
 from lsp_completions.providers.local import Local
 from lsp_completions.providers.mistral import Mistral
 from lsp_completions.providers.ollama import Ollama
 from lsp_completions.providers.openai import OpenAI
+from lsp_completions.providers.requirements import half_set_up
 from lsp_completions.providers.sourcegraph import Sourcegraph
 from lsp_completions.secret import Secret
 from lsp_completions.settings import Api, resolve
