@@ -14,7 +14,7 @@ coroutine it returns.
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,7 +28,7 @@ from lsp_completions.log_file import Formatter, LogFile
 from lsp_completions.messages import Messages
 from lsp_completions.notices import Notices
 from lsp_completions.protocol import Server
-from lsp_completions.server import offered
+from lsp_completions.server import editor_settings, offered
 from lsp_completions.settings import Menu, Settings
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class CompletionServer(Server):
 
         menu = types.CompletionOptions(trigger_characters=list(offered.TRIGGER_CHARACTERS))
         self.feature(types.INITIALIZE)(self.initialize)
+        self.feature(types.INITIALIZED)(self.initialized)
         for method, options in (
-            (types.INITIALIZED, None),
             (types.TEXT_DOCUMENT_DID_OPEN, None),
             (types.TEXT_DOCUMENT_DID_CHANGE, None),
             (types.TEXT_DOCUMENT_DID_CLOSE, None),
@@ -136,6 +136,21 @@ class CompletionServer(Server):
         self.options[types.WORKSPACE_EXECUTE_COMMAND] = types.ExecuteCommandOptions(commands)
         if not client.advertises_inline:
             logger.info("%s does not announce inline completion.", client.name or "The editor")
+
+    def initialized(self, _: object) -> Coroutine[None, None, None]:
+        """Ask for the settings, and for word of their changes; get ready for the first request."""
+        return self._get_ready()
+
+    async def _get_ready(self) -> None:
+        if self.client.configuration:
+            # Before anything else is imported: the editor answers meanwhile.
+            try:
+                await editor_settings.follow(
+                    self, self.following, register=self.client.dynamic_configuration
+                )
+            finally:
+                self.following.all_known()
+        await self.conversation.begin()
 
     def menu_is_left_to_inline(self) -> bool:
         """Whether the menu stays empty until somebody asks for it, as there is ghost text."""

@@ -125,7 +125,6 @@ class Conversation:
         self.statistics.follow(on=self.settings.statistics)
 
         self.handlers: dict[str, Handler] = {
-            types.INITIALIZED: self.initialized,
             types.TEXT_DOCUMENT_DID_OPEN: self.did_open,
             types.TEXT_DOCUMENT_DID_CHANGE: self.did_change,
             types.TEXT_DOCUMENT_DID_CLOSE: self.did_close,
@@ -154,20 +153,8 @@ class Conversation:
 
     # ---- the session's life
 
-    def initialized(self, _: object) -> Coroutine[None, None, None]:
-        """Ask for the settings, and for word of their changes; get ready for the first request."""
-        return self._get_ready()
-
-    async def _get_ready(self) -> None:
-        if self.client.configuration:
-            try:
-                await editor_settings.follow(
-                    self._server,
-                    self._following,
-                    register=self.client.dynamic_configuration,
-                )
-            finally:
-                self._following.all_known()
+    async def begin(self) -> None:
+        """The settings are known: get ready for the first request."""
         self._following.may_ask = True
         self._following.configure()
         self.requests.tell_who_is_missing()
