@@ -14,6 +14,7 @@ from lsp_completions.pipeline.postprocess.indentation import indented_alike
 from lsp_completions.pipeline.postprocess.line_ends import plain_line_ends
 from lsp_completions.pipeline.postprocess.lines_above import no_lines_above
 from lsp_completions.pipeline.postprocess.loops import no_loops
+from lsp_completions.pipeline.postprocess.named_twice import nothing_named_twice
 from lsp_completions.pipeline.postprocess.nothing_new import something_new
 from lsp_completions.pipeline.postprocess.prompt_echo import no_prompt_echo
 from lsp_completions.pipeline.postprocess.special_tokens import no_special_tokens
@@ -36,6 +37,7 @@ CLEAN: tuple[Step, ...] = (
 BEGIN: tuple[Step, ...] = (well_begun, indented_alike)
 END: tuple[Step, ...] = (
     no_following_lines,
+    nothing_named_twice,
     no_loops,
     no_closers_of_next_line,
     no_trailing_space,

@@ -118,6 +118,49 @@ def test_the_rest_of_the_line_stands_once(drawn: str, said: str, expected: str) 
     assert accepted(drawn, said, "typescript") == expected
 
 
+NAMED = [
+    pytest.param("python", "f(a=<cursor>, b=2)", "1, b=3)", "f(a=1, b=2)", id="an argument"),
+    pytest.param("python", "f(a=<cursor>, b=2)", "1, b=3", "f(a=1, b=2)", id="cut short"),
+    pytest.param(
+        "python", "f(a=<cursor>, b=2)", "1, c=3, b=3)", "f(a=1, c=3, b=2)", id="another before it"
+    ),
+    pytest.param(
+        "python", "f(a=<cursor>, b=2)", "g(1, b=3)", "f(a=g(1, b=3), b=2)", id="somebody else's"
+    ),
+    pytest.param(
+        "python", "f(a=<cursor>), g(b=2)", "1, b=3", "f(a=1, b=3), g(b=2)", id="of another call"
+    ),
+    pytest.param(
+        "python", "f(a=<cursor>, b==2)", "1, b=3", "f(a=1, b=3, b==2)", id="compared, not named"
+    ),
+    pytest.param(
+        "python", "f(a=<cursor>, b=2)", "', b=3'", "f(a=', b=3', b=2)", id="words in quotes"
+    ),
+    pytest.param(
+        "python", 'x = {"a": <cursor>, "b": 2}', '1, "b": 3}', 'x = {"a": 1, "b": 2}', id="a key"
+    ),
+    pytest.param(
+        "javascript", "f({a: <cursor>, b: 2});", "1, b: 3});", "f({a: 1, b: 2});", id="an object's"
+    ),
+    pytest.param("csharp", "F(a: <cursor>, b: 2);", "1, b: 3);", "F(a: 1, b: 2);", id="colons"),
+    pytest.param(
+        "php",
+        "$x = ['a' => <cursor>, 'b' => 2];",
+        "1, 'b' => 3];",
+        "$x = ['a' => 1, 'b' => 2];",
+        id="arrows",
+    ),
+    pytest.param(
+        "lua", "x = {a = <cursor>, b = 2}", "1, b = 3}", "x = {a = 1, b = 2}", id="a field"
+    ),
+]
+
+
+@pytest.mark.parametrize(("language", "drawn", "said", "expected"), NAMED)
+def test_nothing_is_named_twice(language: str, drawn: str, said: str, expected: str) -> None:
+    assert accepted(drawn, said, language) == expected
+
+
 LINES_BELOW = [
     pytest.param(
         "let a = 1\n<cursor>\nlet zebra = 3\n",
