@@ -319,10 +319,8 @@ def running_emacs(
     if instance:
         environment |= {"SRC_ENDPOINT": instance.url}
         environment |= {"SRC_ACCESS_TOKEN": TOKEN} if signed_in else {}
-    # It wants the terminal of its session, which is the first that the session opens.
-    in_terminal = ["sh", "-c", 'exec "$@" 0<>"$(tty)"', "sh", program, "-nw"]
     with running_in_terminal(
-        in_terminal, folder=folder, environment=environment, size=size
+        [program, "-nw"], folder=folder, environment=environment, size=size
     ) as emacs:
         driver = EmacsDriver(emacs, folder)
         emacs.wait_for_text("-- *scratch*")

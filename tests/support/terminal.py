@@ -150,11 +150,13 @@ def running_in_terminal(
 ) -> Iterator[Terminal]:
     """`command` in a terminal of `size` columns and lines, with that environment and no other.
 
-    On leaving it is gone whatever state it was in; what it started has to notice by itself.
+    On leaving it is gone whatever state it was in; what it started has to notice by itself. Where
+    it outlives who runs the tests, its terminal is hung up.
     """
     master, slave = _opened(size)
     process = subprocess.Popen(
-        command,
+        # Whoever leads a session and opens a terminal has it for its own.
+        ["/bin/sh", "-c", 'exec "$@" 0<>"$0"', os.ttyname(slave), *command],
         stdin=slave,
         stdout=slave,
         stderr=slave,
