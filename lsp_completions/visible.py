@@ -1,5 +1,8 @@
 """Text from elsewhere as it may be shown: it does nothing to a terminal, and begins no new line."""
 
+import json
+import re
+
 
 def visible(text: str) -> str:
     """The text without characters that would do something to a terminal or to its own order."""
@@ -9,6 +12,12 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """The same, in one line for whatever reads it."""
     return text.translate(_PICTURES_IN_A_LINE)
+
+
+def in_json(value: object) -> str:
+    """JSON in one line, in which such characters are escaped: it says what it would say anyway."""
+    said = json.dumps(value, ensure_ascii=False)
+    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", said)
 
 
 # Controls have pictures, half characters and what turns the direction of the text around do not.
@@ -23,3 +32,5 @@ _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n
     0xFFFD,
 )
 _PICTURES_IN_A_LINE = _PICTURES | {0x0A: 0x240A, 0x2028: 0xFFFD, 0x2029: 0xFFFD}
+# JSON escapes the others by itself.
+_ACTING = re.compile(f"[{''.join(map(chr, _PICTURES_IN_A_LINE.keys() - range(0x20)))}]")

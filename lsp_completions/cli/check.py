@@ -24,6 +24,7 @@ from lsp_completions.diagnosis.examination import Subject, examine
 from lsp_completions.diagnosis.steps import Step
 from lsp_completions.errors import InvalidParams
 from lsp_completions.on_disk import is_folder, is_there
+from lsp_completions.visible import in_json
 
 ALL_GOOD = (
     "All of this is right. If nothing shows all the same, `lsp-completions status` tells whether "
@@ -58,14 +59,13 @@ def check(path: str | None, *, as_json: bool) -> Exit:
         milliseconds = round((time.monotonic() - began) * 1000)
         about = {"version": __version__, "folder": str(root), "file": subject.file}
         click.echo(
-            json.dumps(
+            in_json(
                 {
                     "ok": not wrong,
                     **about,
                     "milliseconds": milliseconds,
                     "steps": [_fields(step) for step in steps],
-                },
-                ensure_ascii=False,
+                }
             )
         )
     code = Exit.BACKEND if wrong else Exit.GOOD

@@ -1,7 +1,6 @@
 """`lsp-completions complete`: one suggestion, for the eyes of a person or for a script."""
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from lsp_completions.errors import CompletionsError
 from lsp_completions.oneshot import Answer, Cursor, Place, complete_once, cursor_at
 from lsp_completions.pipeline.edit import Edit
 from lsp_completions.pipeline.outcome import Skipped, Suggested
-from lsp_completions.visible import visible
+from lsp_completions.visible import in_json, visible
 
 
 def complete(place: str, *, language: str, chosen: Mapping[str, str | None], as_json: bool) -> Exit:
@@ -136,7 +135,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _print_json(**fields: object) -> None:
-    click.echo(json.dumps(fields, ensure_ascii=False))
+    click.echo(in_json(fields))
 
 
 def _warn(sentence: str) -> None:

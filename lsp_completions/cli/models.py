@@ -1,6 +1,5 @@
 """`lsp-completions models`: the models that can be chosen of whoever answers."""
 
-import json
 from pathlib import Path
 
 import click
@@ -16,6 +15,7 @@ from lsp_completions.diagnosis.listing import models_for
 from lsp_completions.errors import CompletionsError
 from lsp_completions.providers.model_lists import Listed
 from lsp_completions.settings import Api
+from lsp_completions.visible import in_json
 
 
 def models(*, as_json: bool) -> Exit:
@@ -37,13 +37,13 @@ def _show(*, as_json: bool) -> Exit:
         )
     except CompletionsError as error:
         if as_json:
-            click.echo(json.dumps({"error": type(error).__name__, "message": str(error)}))
+            click.echo(in_json({"error": type(error).__name__, "message": str(error)}))
         else:
             say(f"Error: {error}")
         return Exit.BACKEND
     if as_json:
         fields = [_fields(each) for each in listed]
-        click.echo(json.dumps({"provider": provider, "models": fields}, ensure_ascii=False))
+        click.echo(in_json({"provider": provider, "models": fields}))
         return Exit.GOOD
     width = max((len(each.name) for each in listed), default=0)
     for each in listed:

@@ -1,6 +1,5 @@
 """`lsp-completions paths` and `clean`: the files we use, and those of them that we wrote."""
 
-import json
 import os
 import shutil
 import stat
@@ -15,6 +14,7 @@ from lsp_completions.cli.exits import Exit
 from lsp_completions.cli.saying import say
 from lsp_completions.cli.words import short, size
 from lsp_completions.on_disk import found_in, is_folder
+from lsp_completions.visible import in_json
 
 STATE, DATA, RUNTIME = "state", "data", "runtime"
 
@@ -115,7 +115,7 @@ def paths(*, as_json: bool) -> Exit:
             }
             for each in found
         ]
-        click.echo(json.dumps({"paths": listed}, ensure_ascii=False))
+        click.echo(in_json({"paths": listed}))
         return Exit.GOOD
     for title, ours in (("Written by you or your administrator:", False), ("Written by us:", True)):
         click.echo(title)

@@ -1,6 +1,5 @@
 """`lsp-completions status` and `why`: what the running servers say of themselves."""
 
-import json
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ from lsp_completions.explanation import HELP, PASSED
 from lsp_completions.pipeline.outcome import SkipReason
 from lsp_completions.programs import which
 from lsp_completions.running import running
-from lsp_completions.visible import visible
+from lsp_completions.visible import in_json, visible
 
 NOBODY = (
     "No server runs: no editor has started lsp-completions, or it has ended. An editor starts it "
@@ -45,7 +44,7 @@ def status(*, as_json: bool) -> Exit:
         each["memory"] = memory_of(each["pid"])
     if as_json:
         brief = [{k: v for k, v in each.items() if k != "outcomes"} for each in servers]
-        click.echo(json.dumps({"servers": brief}, ensure_ascii=False))
+        click.echo(in_json({"servers": brief}))
     else:
         now = time.time()
         for number, each in enumerate(servers):
@@ -149,7 +148,7 @@ def why(*, as_json: bool, everything: bool) -> Exit:
     servers = running()
     outcomes = newest(servers, everything=everything)
     if as_json:
-        click.echo(json.dumps({"outcomes": outcomes}, ensure_ascii=False))
+        click.echo(in_json({"outcomes": outcomes}))
     elif not servers:
         say(NOBODY)
     elif not outcomes:

@@ -1,6 +1,5 @@
 """`lsp-completions stats`: what came of suggestions, as it was counted on this machine."""
 
-import json
 import os
 import shutil
 import sys
@@ -20,7 +19,7 @@ from lsp_completions.statistics.records import DAY, SOON, Unusable
 from lsp_completions.statistics.store import KEPT_DAYS, database_file, delete, read
 from lsp_completions.statistics.summary import Group, Summary, summarized
 from lsp_completions.statistics.waiting import bring_in
-from lsp_completions.visible import visible
+from lsp_completions.visible import in_json, visible
 
 PATIENCE = 0.2  # seconds for servers that write
 NARROWEST, WIDEST = 60, 100  # columns
@@ -44,7 +43,7 @@ def stats(days: int, *, as_json: bool) -> Exit:
         raise ConfigurationError(f"{file} cannot be read: {error}.") from None
     summary = summarized(held)
     if as_json:
-        click.echo(json.dumps({"days": days, **fields(summary)}, ensure_ascii=False))
+        click.echo(in_json({"days": days, **fields(summary)}))
     elif not summary.requests:
         say(f"Nothing was counted in the last {days} days. {_when_it_is()}")
     else:

@@ -1,5 +1,6 @@
 """Text from elsewhere does nothing to a terminal, and begins no line of its own in a log."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from lsp_completions.cli.model import show
 from lsp_completions.cli.saying import say
 from lsp_completions.local_model import files
 from lsp_completions.local_model.files import ModelFile
-from lsp_completions.visible import one_line, visible
+from lsp_completions.visible import in_json, one_line, visible
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,22 @@ from lsp_completions.visible import one_line, visible
 )
 def test_text_does_nothing_to_the_terminal(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a\tb\nc é 日 😀", id="text"),
+        pytest.param("\x1b[2J\x07\r", id="what moves the cursor"),
+        pytest.param("\x9b2J\x7f", id="what terminals read as an escape too"),
+        pytest.param("\u202eevil\u2066 \u2028", id="what turns the text around"),
+        pytest.param("\ud800", id="half a character"),
+    ],
+)
+def test_json_does_nothing_to_it_and_says_the_same(text: str) -> None:
+    said = in_json({"text": text})
+    assert json.loads(said) == {"text": text}
+    assert one_line(said) == said
 
 
 def test_what_is_said_does_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
