@@ -23,6 +23,7 @@ from lsp_completions.notices import Notices
 from lsp_completions.once import first_time
 from lsp_completions.pipeline.asking import NEAR, why_not_ask
 from lsp_completions.pipeline.balance import stack_before_line, statement_width
+from lsp_completions.pipeline.chains import habits_of
 from lsp_completions.pipeline.context import context_at
 from lsp_completions.pipeline.document import Document, Position
 from lsp_completions.pipeline.grammar import tree_of
@@ -51,6 +52,7 @@ SMALL_MODEL = (
 
 # Of functions whose arguments or results hold texts, be they of documents that are closed.
 CACHES = (
+    habits_of,
     tree_of,
     head_of,
     is_unfinished,
@@ -131,9 +133,10 @@ class Service:
         self.gate.follow(settings, self._following.roots)
         self.neighbours.follow(settings)
         self.transport.use(network_of(settings))
-        if (missing := self.backend.choose(settings)) is not None:
-            self._notices.problem(str(missing))
+        missing = self.backend.choose(settings)
         if self._following.is_known:
+            if missing is not None:
+                self._notices.problem(str(missing))
             self.backend.get_ready()
 
     def try_again(self) -> None:

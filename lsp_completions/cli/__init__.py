@@ -32,6 +32,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def serve(client_process_id: int | None = None) -> int:
     """Serve one editor over standard input and output, until it ends."""
+    import os
+    import signal
+
+    # Until the server takes it over. There is nothing to clean up yet, and an exception may come
+    # where Python passes none on, in the middle of an import.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(TERMINAL_NOTE)
 

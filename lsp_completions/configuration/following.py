@@ -74,6 +74,7 @@ class Following:
                 await self._known.wait()
         except TimeoutError:
             self._known.set()
+            self.configure()
 
     def editor_says(self, settings: object) -> None:
         """Take over what the editor says by now."""

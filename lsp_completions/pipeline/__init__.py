@@ -15,6 +15,7 @@ balance      whether brackets and quotes have their partners
 syntax       what the grammar makes of the text around the cursor
 trigger      one line or a block?
 again        lines above the cursor, said once more
+chains       a statement that goes on in the next line, though it could be over
 extent       where a suggestion ends
 echoes       the beginning of the line, said again
 markers      special tokens in what a model says

@@ -6,6 +6,7 @@ closes the block.
 
 from lsp_completions.pipeline.balance import statement_width
 from lsp_completions.pipeline.brackets import CLOSERS, PARTNER, scan
+from lsp_completions.pipeline.chains import goes_on, may_go_on
 from lsp_completions.pipeline.context import CursorContext
 from lsp_completions.pipeline.surroundings import (
     indent_of,
@@ -45,6 +46,7 @@ class Extent:
         self._continued = False
         self._lines: list[str] = []
         self._going_on = 0  # lines of a statement that was not at its end where the rules were
+        self._in_chain = False  # the statement could be over, and the next line tells
         self._two_spaces = False  # a level, in a document that is indented with tabs
 
     def take(self, line: str) -> bool:
@@ -56,11 +58,17 @@ class Extent:
         if self._going_on:
             self._take_rest(line)
             return self.ended
+        if self._in_chain:
+            self._take_link(line)
+            return self.ended
         self._take(line)
-        if self.ended and self._may_go_on(line) and self._is_unfinished(self.kept):
-            self.ended, self._going_on = False, 1
-            if self.kept < self._taken:
-                self._take_rest(line)
+        if self.ended and self._may_go_on(line):
+            if self._is_unfinished(self.kept):
+                self.ended, self._going_on = False, 1
+                if self.kept < self._taken:
+                    self._take_rest(line)
+            elif self.kept == self._taken and self._may_be_chained(line):
+                self.ended, self._in_chain = False, True
         return self.ended
 
     def _may_go_on(self, line: str) -> bool:
@@ -81,7 +89,20 @@ class Extent:
         elif not self._is_unfinished(self._taken):
             self.kept = self._taken
             self._going_on = 0
-            self.ended = self._mode is not Mode.BLOCK
+            self._in_chain = self._mode is not Mode.BLOCK and self._may_be_chained(line)
+            self.ended = self._mode is not Mode.BLOCK and not self._in_chain
+
+    def _take_link(self, line: str) -> None:
+        """Take another line of a chain, and what is open in it; what does not go on ends it."""
+        if not self._stack and (not goes_on(line) or self._taken > MOST_LINES_OF_A_STATEMENT):
+            self.ended = True
+        else:
+            self._keep(line)
+            self.ended = not self._stack and not self._may_be_chained(line)
+
+    def _may_be_chained(self, line: str) -> bool:
+        whole = self._context.line_prefix + line if self._taken == 1 else line
+        return not self._stack and may_go_on(whole, self._context)
 
     def _is_unfinished(self, count: int) -> bool:
         text = "\n".join(self._lines[:count])

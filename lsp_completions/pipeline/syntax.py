@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from lsp_completions.pipeline.balance import stack_before_line
-from lsp_completions.pipeline.brackets import PARTNER, scan
-from lsp_completions.pipeline.context import CursorContext, from_line_start, to_line_end
+from lsp_completions.pipeline.brackets import CLOSERS, PARTNER, scan
+from lsp_completions.pipeline.context import CursorContext, from_line_start
 from lsp_completions.pipeline.grammar import faults_of, nodes_at, tree_of
 from lsp_completions.pipeline.surroundings import lines_below, width_of
 
@@ -83,13 +83,13 @@ def is_unfinished(text: str, context: CursorContext) -> bool:
     width = min(width_of(line, context) for line in lines if line.strip())
     below = lines_below(context)
     if below and width_of(below[0], context) > width:
-        whole += nearest.suffix
+        whole += context.suffix
     elif not any(mark.isalpha() for mark in language.block_end):
         # What follows is a statement of its own, not what this one wants.
         open_here = scan(context.line_prefix + text, language, above).stack
         whole += "\n" + "".join(PARTNER.get(mark, "") for mark in reversed(open_here)) + "\n"
     elif below:
-        whole += "\n;" + nearest.suffix
+        whole += "\n;" + context.suffix
     else:
         return False  # Words that are missing at the end of a document cannot be made up.
     if (tree := tree_of(whole, grammar)) is None:
@@ -100,19 +100,22 @@ def is_unfinished(text: str, context: CursorContext) -> bool:
 
 
 def _nearest(context: CursorContext) -> CursorContext:
-    """As much of the windows as says whether a statement is at its end: parsing takes its time."""
-    if len(context.prefix) <= _NEAR_BEFORE and len(context.suffix) <= _NEAR_AFTER:
+    """As much of the prefix as says whether a statement is at its end: parsing takes its time.
+
+    It begins at the outermost line that is some way above the cursor, so that little is cut.
+    """
+    text = context.prefix
+    if len(text) > _FAR:
+        text = from_line_start(text[-_FAR:], _FAR)
+    start, least, at = 0, _FAR, 0
+    for line in text[:-_NEAR].split("\n"):
+        code = line.lstrip()
+        if code and code[0] not in CLOSERS and len(line) - len(code) < least:
+            start, least = at, len(line) - len(code)
+        at += len(line) + 1
+    if (nearest := text[start:]) == context.prefix:
         return context
-    prefix, suffix = context.prefix, context.suffix
-    is_cut = len(prefix) > _NEAR_BEFORE
-    return replace(
-        context,
-        prefix=from_line_start(prefix[-_NEAR_BEFORE:], _NEAR_BEFORE) if is_cut else prefix,
-        suffix=to_line_end(suffix[:_NEAR_AFTER], _NEAR_AFTER)
-        if len(suffix) > _NEAR_AFTER
-        else suffix,
-        starts_at_top=context.starts_at_top and not is_cut,
-    )
+    return replace(context, prefix=nearest, starts_at_top=False)
 
 
 @lru_cache(maxsize=8)
@@ -203,7 +206,7 @@ def _is_string(node: "Node") -> bool:
 # Where it knows strings and comments that a scanner does not: code in strings and words in markup,
 # strings that begin above the window. Elsewhere the scanner was right as often, or more often.
 _TELLS_BETTER = frozenset("python shellscript html javascriptreact typescriptreact".split())
-_NEAR_BEFORE, _NEAR_AFTER = 1500, 700  # characters; the whole windows tell no more
+_NEAR, _FAR = 1200, 2500  # characters
 _TOO_MANY_FAULTS = 8  # more than an unfinished line makes
 _COMMENT_ENDS = ("*/", "-->", "]]", "--}}", "\n")
 _STRING = re.compile(r"string|char_literal|character_literal|rune_literal|heredoc|regex|quoted")

@@ -113,14 +113,6 @@ class Conversation:
         )
         self.journal.subscribe(lambda _: self.presence.changed())
         self.journal.subscribe(self.statistics.note)
-        server.on_stop += [
-            *self.service.closings,
-            self.acceptance.aclose,
-            self.statistics.aclose,
-            self.presence.aclose,
-            self.disclosure.aclose,
-        ]
-        server.on_rest.append(self.service.rest)
         self.service.follow(changed=False)
         self.statistics.follow(on=self.settings.statistics)
 
@@ -140,6 +132,16 @@ class Conversation:
             **dict.fromkeys(signed_in.SIGN_IN, self.sign_in),
             signed_in.SIGN_OUT: self.sign_out,
         }
+
+        # Last: what could not be built is built anew for the next message.
+        server.on_stop += [
+            *self.service.closings,
+            self.acceptance.aclose,
+            self.statistics.aclose,
+            self.presence.aclose,
+            self.disclosure.aclose,
+        ]
+        server.on_rest.append(self.service.rest)
 
     @property
     def client(self) -> Client:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -568,8 +569,10 @@ def test_editors_start_it_so(arguments: list[str]) -> None:
 
 
 @on_unix
-def test_on_a_terminal_it_says_what_it_waits_for(shell: Shell) -> None:
+@pytest.mark.parametrize("later", [0, 0.03, 0.06, 0.1, 0.2, 0.5])
+def test_on_a_terminal_it_says_what_it_waits_for(shell: Shell, later: float) -> None:
     with on_terminal(shell) as terminal:
         terminal.wait_until(lambda: "waits for an editor" in " ".join(terminal.lines))
+        time.sleep(later)  # amid its imports, or when all is built
         terminal.process.send_signal(signal.SIGINT)
         assert terminal.wait() == 130

@@ -337,6 +337,7 @@ async def test_what_was_shown_for_want_of_time_stays_as_it_was_when_the_rest_com
         pytest.param(["1\n"], [], id="not once it has spoken"),
     ],
 )
+@in_virtual_time
 async def test_what_an_answer_waits_for_is_done(
     monkeypatch: pytest.MonkeyPatch, says: list[str], ready: list[str]
 ) -> None:

@@ -118,6 +118,63 @@ def test_the_rest_of_the_line_stands_once(drawn: str, said: str, expected: str) 
     assert accepted(drawn, said, "typescript") == expected
 
 
+SEMICOLONS = "".join(f"use(a{n});\n" for n in range(6))
+WITHOUT = "".join(f"use(a{n})\n" for n in range(6))
+CHAINS = [
+    pytest.param(
+        "javascript", SEMICOLONS, "a()\n  .b()\n  .c();\nd();", "a()\n  .b()\n  .c();", id="links"
+    ),
+    pytest.param(
+        "typescript",
+        SEMICOLONS,
+        "a()\n  .b((x) => {\n    c(x)\n    d()\n  })\n  ?.e();\nf();",
+        "a()\n  .b((x) => {\n    c(x)\n    d()\n  })\n  ?.e();",
+        id="a function in one",
+    ),
+    pytest.param(
+        "javascript",
+        SEMICOLONS,
+        "let v = a\n  ? b\n  : c;\nd();",
+        "let v = a\n  ? b\n  : c;",
+        id="either or",
+    ),
+    pytest.param(
+        "javascript",
+        SEMICOLONS,
+        "var a = b()\n  , c = d();\ne();",
+        "var a = b()\n  , c = d();",
+        id="commas first",
+    ),
+    pytest.param("javascript", SEMICOLONS, "a();\nb();", "a();", id="at its end"),
+    pytest.param("javascript", SEMICOLONS, "a()\nb();", "a()", id="no semicolon for once"),
+    pytest.param("javascript", SEMICOLONS, "a()\n  .b()\n\nc();", "a()\n  .b()", id="nor after"),
+    pytest.param("javascript", WITHOUT, "a()\nb()", "a()", id="where nobody writes any"),
+    pytest.param(
+        "javascript",
+        f"{WITHOUT}a()\n  .b()\n",
+        "a()\n  .c()\nd()",
+        "a()\n  .c()",
+        id="a line that goes on elsewhere",
+    ),
+    pytest.param(
+        "kotlin",
+        f"{WITHOUT}list\n    .a()\n",
+        "list\n    .b()\nc()",
+        "list\n    .b()",
+        id="Kotlin",
+    ),
+    pytest.param("python", WITHOUT, "a()\n.b()", "a()", id="never in Python"),
+]
+
+
+@pytest.mark.parametrize(("language", "above", "said", "shown"), CHAINS)
+def test_a_statement_goes_on_where_others_would_be_over(
+    language: str, above: str, said: str, shown: str
+) -> None:
+    # Behind its first letter it is one statement that is missing.
+    assert accepted(f"{above}{said[0]}<cursor>\n", said[1:], language) == f"{above}{shown}\n"
+
+
 NAMED = [
     pytest.param("python", "f(a=<cursor>, b=2)", "1, b=3)", "f(a=1, b=2)", id="an argument"),
     pytest.param("python", "f(a=<cursor>, b=2)", "1, b=3", "f(a=1, b=2)", id="cut short"),
