@@ -36,7 +36,7 @@ def habits_of(context: CursorContext) -> tuple[bool, frozenset[str]]:
 
 
 # In others a line without a semicolon is an error, which their grammar knows, or as it should be.
-_MAY_DO_WITHOUT = frozenset({"javascript", "typescript"})
+_MAY_DO_WITHOUT = frozenset("javascript javascriptreact typescript typescriptreact".split())
 _ENOUGH, _TIMES = 4, 4
 _COULD_END = re.compile(r"[\w)\]'\"`$][ \t]*$")
 _GOES_ON = re.compile(r"[ \t]*(?:\??\.(?!\.)\s*[\w#(\[]|[,?:]|&&|\|\||[-+*/%=<>]=?\s)")
