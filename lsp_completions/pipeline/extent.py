@@ -101,8 +101,10 @@ class Extent:
             self.ended = not self._stack and not self._may_be_chained(line)
 
     def _may_be_chained(self, line: str) -> bool:
+        if self._stack or (self._below and goes_on(self._below[0])):
+            return False  # What goes on stands there already.
         whole = self._context.line_prefix + line if self._taken == 1 else line
-        return not self._stack and may_go_on(whole, self._context)
+        return may_go_on(whole, self._context)
 
     def _is_unfinished(self, count: int) -> bool:
         text = "\n".join(self._lines[:count])

@@ -167,6 +167,11 @@ CHAINS = [
 ]
 
 
+def test_a_statement_that_goes_on_below_already_is_not_gone_on_with() -> None:
+    drawn = f"{SEMICOLONS}a<cursor>\n  .b();\n"
+    assert accepted(drawn, "()\n  .c();\nd();", "javascript") == f"{SEMICOLONS}a()\n  .b();\n"
+
+
 @pytest.mark.parametrize(("language", "above", "said", "shown"), CHAINS)
 def test_a_statement_goes_on_where_others_would_be_over(
     language: str, above: str, said: str, shown: str
