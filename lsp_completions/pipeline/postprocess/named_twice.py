@@ -24,7 +24,7 @@ def nothing_named_twice(text: str, context: CursorContext) -> str:
     for at, name in _named(text, stack, context):
         said = text[at:].strip()
         if name in there and not said.startswith(there[name]) and not there[name].startswith(said):
-            return text[:at]
+            return text[:at].rstrip()
     return text
 
 
@@ -39,7 +39,7 @@ def _named(text: str, stack: tuple[str, ...], context: CursorContext) -> Iterato
 
 
 def _before(separator: str) -> re.Pattern[str]:
-    return re.compile(rf"\s*,\s*([\"']?[\w-]+[\"']?)\s*{separator}")
+    return re.compile(rf",\s*([\"']?[\w-]+[\"']?)\s*{separator}")
 
 
 # What stands between a name and its value, by the bracket that both are in.
