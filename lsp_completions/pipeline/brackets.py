@@ -49,6 +49,8 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
     closings: list[tuple[int, str]] = []
     matched: list[tuple[int, int]] = []
     strays = 0
+    # Where in the stack the comment is that ends with its line.
+    comment = next((n for n, mark in enumerate(inside) if mark == COMMENT), -1)
 
     def close(at: int, mark: str) -> None:
         _, opened = stack.pop()
@@ -81,10 +83,10 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
         mark, start, position = found.group(), found.start(), found.end()
         if found.lastgroup == "pattern":
             continue
-        comment = next((n for n, (open_mark, _) in enumerate(stack) if open_mark == COMMENT), -1)
         if mark == "\n":
             if comment >= 0:
                 del stack[comment:]
+                comment = -1
         elif mark in CLOSERS:
             if stack and PARTNER.get(stack[-1][0]) == mark:
                 close(start, mark)
@@ -99,6 +101,7 @@ def scan(text: str, language: Language, inside: Sequence[str] = ()) -> Scan:
         elif comment >= 0:
             pass
         elif mark == rules.line_comment:
+            comment = len(stack)
             stack.append((COMMENT, start))
         else:
             stack.append((mark, start))
