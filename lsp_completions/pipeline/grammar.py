@@ -32,15 +32,18 @@ def tree_of(text: str, grammar: Grammar) -> "Tree | None":
     """The tree of a text; `None` where it would take too long."""
     source = text.translate(_NO_NULLS) if "\0" in text else text
     source = source if source.isascii() else _NOT_ASCII.sub("x", source)
-    whole = memoryview(source.encode())
-    read: dict[int, memoryview] = {}
+    whole = source.encode()
+    read: dict[int, bytearray] = {}
     steps = 0
 
-    def from_(at: int, _place: object) -> memoryview | bytes:
+    def from_(at: int, _place: object) -> bytearray | bytes:
         if at >= len(whole):
             return b""
         if at not in read:
-            read[at] = whole[at:]
+            if len(read) == len(_GIVEN):
+                _GIVEN.append(bytearray())
+            read[at] = _GIVEN[len(read)]
+            read[at][:] = whole[at:]
         return read[at]
 
     def is_too_long(_at: int, _in_error: bool) -> bool:
@@ -53,9 +56,8 @@ def tree_of(text: str, grammar: Grammar) -> "Tree | None":
     except ValueError:
         return None
     finally:
-        # tree-sitter 0.26.1 never lets go of what it is given to read; so it holds no text.
         for part in read.values():
-            part.release()
+            part.clear()
 
 
 def faults_of(tree: "Tree", start: int = 0, end: int | None = None) -> int:
@@ -88,5 +90,7 @@ def nodes_at(tree: "Tree", start: int, end: int) -> "list[Node]":
     return nodes
 
 
+# What tree-sitter is given to read, the same for each text: version 0.26.1 never lets go of any.
+_GIVEN: list[bytearray] = []
 _NO_NULLS = {0: " "}
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
