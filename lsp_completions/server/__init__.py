@@ -1,7 +1,7 @@
 """The language server. What an editor waits for at the start stands here, the rest is built after.
 
 offered          what the editor is told that we can do
-conversation     everything it says after `initialize`: one short handler per LSP method
+conversation     everything it says once it is initialized: one short handler per LSP method
 by_hand          whether a person asked for a suggestion, or the editor by itself
 requests         a request for a suggestion, from what it needs to its outcome
 commands         what the editor may have executed

@@ -1,4 +1,4 @@
-"""Everything an editor says after `initialize`: one short handler per LSP method.
+"""Everything an editor says once it is initialized: one short handler per LSP method.
 
 Built when the first of it comes, since its modules take longer to import than all that an editor
 waits for at the start.
